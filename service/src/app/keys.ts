@@ -1,0 +1,249 @@
+import type { AccountType } from '../domain/account-type.ts'
+import { RIGHTS } from '../domain/account-type.ts'
+import type { Actor, KeyClient, KeyKind, WorkspaceRef } from '../domain/actor.ts'
+import { personOf } from '../domain/actor.ts'
+import type { Capability } from '../domain/capability.ts'
+import { CAPABILITIES, CAPABILITY_LABELS, isCapability } from '../domain/capability.ts'
+import { AppError, forbidden, invalidInput, notFound } from '../domain/errors.ts'
+import { newPublicKeyId, newSecret } from '../domain/ids.ts'
+import { formatKey } from '../domain/key.ts'
+import { parseName } from '../domain/text.ts'
+import type { ListedKey } from '../store/keys.ts'
+import * as keys from '../store/keys.ts'
+import * as people from '../store/people.ts'
+import * as workspaces from '../store/workspaces.ts'
+import type { Context } from './context.ts'
+import type { Unit } from './mutate.ts'
+import { mutate } from './mutate.ts'
+
+export interface KeyFacts {
+  readonly isValid: boolean
+  /** By their labels, the words of the interface. */
+  readonly capabilities: readonly string[]
+}
+
+/** A person's capabilities are those of their roles; a personal key narrows them. */
+export function identify(actor: Actor): KeyFacts {
+  const held = capabilitiesOf(actor)
+  return { isValid: actor.kind !== 'anonymous', capabilities: held.map((one) => CAPABILITY_LABELS[one]) }
+}
+
+function capabilitiesOf(actor: Actor): readonly Capability[] {
+  switch (actor.kind) {
+    case 'anonymous':
+      return []
+    case 'system':
+      return CAPABILITIES
+    case 'key':
+      return actor.key.capabilities
+    case 'person':
+    case 'personal-key': {
+      const byRole = new Set(actor.person.memberships.flatMap((one) => RIGHTS[one.accountType].may))
+      const narrowed = actor.kind === 'personal-key' ? actor.key.capabilities : CAPABILITIES
+      return CAPABILITIES.filter((one) => byRole.has(one) && narrowed.includes(one))
+    }
+  }
+}
+
+export interface NewKeyInput {
+  readonly name: string
+  readonly kind: Exclude<KeyKind, 'personal'>
+  readonly workspaceUid: string | null
+  readonly capabilities: readonly string[] | null
+  readonly client: string | null
+  readonly expiresDays: number | null
+}
+
+export interface CreatedKey {
+  readonly id: number
+  readonly name: string
+  readonly kind: KeyKind
+  readonly key: string
+  readonly secret: string
+  readonly capabilities: readonly Capability[]
+  readonly expiresAt: string | null
+}
+
+export async function listApiKeys(ctx: Context): Promise<ListedKey[]> {
+  return await keys.list(ctx.db, ctx.visible)
+}
+
+export async function createApiKey(ctx: Context, input: NewKeyInput): Promise<CreatedKey> {
+  const client = parseClient(input.client)
+  return await mutate(ctx, async (unit) => {
+    const workspace = await boundWorkspace(ctx, unit, input)
+    const capabilities = chooseCapabilities(input.capabilities, givable(ctx.actor, workspace))
+    return await issue(ctx, unit, {
+      ...parseCommon(input),
+      kind: input.kind,
+      client,
+      workspace,
+      personId: null,
+      capabilities,
+    })
+  })
+}
+
+async function boundWorkspace(ctx: Context, unit: Unit, input: NewKeyInput): Promise<WorkspaceRef | null> {
+  if (input.kind === 'account') {
+    if (input.workspaceUid !== null) throw invalidInput('workspaceUid: an account key is not bound to a workspace.')
+    if (ctx.visible !== 'all')
+      throw forbidden('Only an account key, or an ADMIN of every workspace, makes account keys.')
+    return null
+  }
+  if (input.workspaceUid === null) throw invalidInput(`workspaceUid: needed for a key of kind ${input.kind}.`)
+  const workspace = await workspaces.findByUid(unit.db, input.workspaceUid)
+  // The same words for "does not exist" and "not yours".
+  if (workspace === null || (ctx.visible !== 'all' && !ctx.visible.includes(workspace.id))) {
+    throw notFound('workspaceUid: no such workspace.')
+  }
+  return workspace
+}
+
+/** Nobody gives more than they hold where the key will work. */
+function givable(actor: Actor, workspace: WorkspaceRef | null): readonly Capability[] {
+  const person = personOf(actor)
+  if (person === null) return capabilitiesOf(actor)
+  const roles: readonly AccountType[] = person.memberships
+    .filter((one) => workspace === null || one.workspaceId === workspace.id)
+    .map((one) => one.accountType)
+  const narrowed = actor.kind === 'personal-key' ? actor.key.capabilities : CAPABILITIES
+  return CAPABILITIES.filter((one) => narrowed.includes(one) && roles.some((role) => RIGHTS[role].may.includes(one)))
+}
+
+function chooseCapabilities(asked: readonly string[] | null, held: readonly Capability[]): readonly Capability[] {
+  if (asked === null) return held
+  const unknown = asked.find((one) => !isCapability(one))
+  if (unknown !== undefined) throw invalidInput(`capabilities: "${unknown}" is none of ${CAPABILITIES.join(', ')}.`)
+  if (asked.length === 0) throw invalidInput('capabilities: name at least one, or leave them out for all you may give.')
+  const missing = asked.filter((one) => !held.includes(one as Capability))
+  if (missing.length > 0) throw forbidden(`capabilities: you cannot give what you do not hold: ${missing.join(', ')}.`)
+  return CAPABILITIES.filter((one) => asked.includes(one))
+}
+
+function parseClient(client: string | null): KeyClient {
+  if (client === null || client === '') return null
+  if (client !== 'paradime')
+    throw invalidInput('client: only "paradime" is known; leave it out for every other client.')
+  return client
+}
+
+function parseCommon(input: { name: string; expiresDays: number | null }): {
+  name: string
+  expiresDays: number | null
+} {
+  const { expiresDays } = input
+  if (expiresDays !== null && (expiresDays < 1 || expiresDays > 3650)) {
+    throw invalidInput('expiresDays: 1 to 3650, or left out for a key that does not expire.')
+  }
+  return { name: parseName(input.name), expiresDays }
+}
+
+interface IssueInput {
+  readonly name: string
+  readonly kind: KeyKind
+  readonly client: KeyClient
+  readonly workspace: WorkspaceRef | null
+  readonly personId: number | null
+  readonly capabilities: readonly Capability[]
+  readonly expiresDays: number | null
+}
+
+async function issue(ctx: Context, unit: Unit, input: IssueInput): Promise<CreatedKey> {
+  const publicId = newPublicKeyId()
+  const secret = newSecret()
+  const { id, expiresAt } = await keys.insert(unit.db, {
+    publicId,
+    kind: input.kind,
+    name: input.name,
+    client: input.client,
+    workspaceId: input.workspace?.id ?? null,
+    personId: input.personId,
+    capabilities: input.capabilities,
+    kid: ctx.vault.kid,
+    secretHash: ctx.vault.hashSecret(secret),
+    createdBy: personOf(ctx.actor)?.id ?? (ctx.actor.kind === 'key' ? ctx.actor.key.makerId : null),
+    expiresDays: input.expiresDays,
+  })
+  unit.record(
+    'api_key_created',
+    { id, name: input.name, kind: input.kind, capabilities: input.capabilities, expires_dttm: expiresAt },
+    input.workspace ?? 'account',
+  )
+  const shown = formatKey(input.kind, input.client, publicId, secret)
+  return { id, name: input.name, kind: input.kind, ...shown, capabilities: input.capabilities, expiresAt }
+}
+
+export async function revokeApiKey(ctx: Context, id: number): Promise<void> {
+  await mutate(ctx, async (unit) => {
+    const revoked = await keys.revoke(unit.db, id, { visible: ctx.visible })
+    if (revoked === null) throw notFound('No key with this id that is not revoked. listApiKeys shows them.')
+    const all = await workspaces.list(unit.db, 'all')
+    const workspace = all.find((one) => one.id === revoked.workspaceId)
+    unit.record('api_key_revoked', { id, name: revoked.name, kind: revoked.kind }, workspace ?? 'account')
+  })
+}
+
+// --- personal keys: made by a signed-in person, for themselves, and worth what their roles are worth that day
+
+function selfOf(ctx: Context): number {
+  const person = personOf(ctx.actor)
+  if (person === null) throw new Error('a personal operation was called by somebody who is no person')
+  return person.id
+}
+
+export async function listPersonalKeys(ctx: Context): Promise<ListedKey[]> {
+  return await keys.listPersonal(ctx.db, selfOf(ctx))
+}
+
+export async function createPersonalKey(
+  ctx: Context,
+  input: { name: string; capabilities: readonly string[] | null; expiresDays: number | null },
+): Promise<CreatedKey> {
+  const personId = selfOf(ctx)
+  if (ctx.actor.kind !== 'person') {
+    throw new AppError('FORBIDDEN', 'A personal key is made by signing in, not with another key.')
+  }
+  const held = capabilitiesOf(ctx.actor)
+  return await mutate(ctx, async (unit) =>
+    issue(ctx, unit, {
+      ...parseCommon(input),
+      kind: 'personal',
+      client: null,
+      workspace: null,
+      personId,
+      capabilities: chooseCapabilities(input.capabilities, held),
+    }),
+  )
+}
+
+export async function revokePersonalKey(ctx: Context, id: number): Promise<void> {
+  const personId = selfOf(ctx)
+  await mutate(ctx, async (unit) => {
+    const revoked = await keys.revoke(unit.db, id, { personId })
+    if (revoked === null) throw notFound('No key of yours with this id that is not revoked.')
+    unit.record('api_key_revoked', { id, name: revoked.name, kind: revoked.kind }, 'account')
+  })
+}
+
+/** Who the signed-in person is, with what they may do where. */
+export async function me(ctx: Context): Promise<{
+  person: people.Person
+  workspaces: { workspace: WorkspaceRef; accountType: AccountType; capabilities: readonly Capability[] }[]
+}> {
+  const person = await people.findById(ctx.db, selfOf(ctx))
+  if (person === null) throw new Error('a signed-in person is gone')
+  const memberships = personOf(ctx.actor)?.memberships ?? []
+  const visible = await workspaces.list(
+    ctx.db,
+    memberships.map((one) => one.workspaceId),
+  )
+  return {
+    person,
+    workspaces: visible.flatMap((workspace) =>
+      memberships
+        .filter((one) => one.workspaceId === workspace.id)
+        .map(({ accountType }) => ({ workspace, accountType, capabilities: givable(ctx.actor, workspace) })),
+    ),
+  }
+}

@@ -1,0 +1,350 @@
+// The one list of settings. The loader, `yardmaster config`, the reference in docs/configuration.md and the text of
+// every fault are made from it: to add a setting, add a leaf here and run `npm run generate`.
+import { z } from 'zod'
+import {
+  headerRule,
+  hostRule,
+  mailboxRule,
+  masterKeyRule,
+  networkRule,
+  pathRule,
+  postgresRule,
+  publicUrlRule,
+  type Rule,
+  smtpRule,
+  tokenRule,
+} from './rules.ts'
+import { Secret } from './secret.ts'
+
+/** What a leaf says of itself in `.meta()`. */
+export interface SettingMeta {
+  /** The environment variable; a secret can also be given as a file named by `<env>_FILE`. */
+  readonly env: string
+  /** A sentence or two for the reference. */
+  readonly description: string
+  /** What a good value is, such that "is not <form>" and "set it to <form>" both read well. */
+  readonly form: string
+  readonly secret?: true
+  readonly example?: string
+  /** Where the default is made rather than fixed, how. */
+  readonly defaultText?: string
+}
+
+const ROLES = ['api', 'scheduler', 'worker'] as const
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const
+
+export type Role = (typeof ROLES)[number]
+export type LogLevel = (typeof LEVELS)[number]
+
+// Checks the keys against SettingMeta, which zod's own type of meta does not do.
+const meta = (setting: SettingMeta) => ({ ...setting })
+
+const text = (rule: Rule) =>
+  z.string().check((ctx) => {
+    const wrong = rule(ctx.value)
+    if (wrong) ctx.issues.push({ code: 'custom', input: ctx.value, message: wrong })
+  })
+
+const secret = (rule: Rule) =>
+  text(rule)
+    .transform((value) => new Secret(value))
+    .optional()
+
+const listOf = <T extends z.ZodType>(item: T) =>
+  z.array(item).refine((list) => new Set(list.map((one) => String(one).toLowerCase())).size === list.length, {
+    error: 'names something twice',
+  })
+
+const whole = (min: number, max: number, fallback: number, setting: Omit<SettingMeta, 'form'>) =>
+  z
+    .int()
+    .min(min)
+    .max(max)
+    .default(fallback)
+    .meta(meta({ ...setting, form: `a whole number from ${min} to ${max}` }))
+
+const leaves = z.strictObject({
+  data: text(pathRule)
+    .default('.yardmaster')
+    .meta(
+      meta({
+        env: 'YARDMASTER_DATA',
+        description:
+          'Where Yardmaster keeps what it owns: the embedded database, the master key, mirrors of repositories. Made with mode 0700 when it is missing.',
+        form: 'the path of a folder, absolute or relative to the working folder',
+        example: '/var/lib/yardmaster',
+      }),
+    ),
+  host: text(hostRule)
+    .default('127.0.0.1')
+    .meta(
+      meta({
+        env: 'YARDMASTER_HOST',
+        description:
+          'The address to listen on. The default answers only on this machine; `0.0.0.0` or `::` is every address.',
+        form: 'an IP address or a host name',
+        example: '0.0.0.0',
+      }),
+    ),
+  port: whole(0, 65535, 4400, {
+    env: 'YARDMASTER_PORT',
+    description: 'The port to listen on; 0 takes any free one.',
+    example: '4400',
+  }),
+  publicUrl: text(publicUrlRule)
+    .transform((url) => new URL(url).origin)
+    .optional()
+    .meta(
+      meta({
+        env: 'YARDMASTER_PUBLIC_URL',
+        description:
+          'The address under which people reach Yardmaster. Every link (in mails, on pages) is made from it, never from a request.',
+        form: 'an http:// or https:// URL without path, query or credentials',
+        example: 'https://yardmaster.example.com',
+        defaultText: 'made from host, port and TLS, such as `http://127.0.0.1:4400`',
+      }),
+    ),
+  trustProxy: listOf(text(networkRule))
+    .default([])
+    .meta(
+      meta({
+        env: 'YARDMASTER_TRUST_PROXY',
+        description:
+          "The proxies whose `X-Forwarded-For` is believed. Without it a client's address is that of its connection, and limits count by it.",
+        form: 'a list of IP addresses and networks, separated by commas',
+        example: '10.0.0.5,192.168.0.0/16',
+      }),
+    ),
+  tls: z.strictObject({
+    certFile: text(pathRule)
+      .optional()
+      .meta(
+        meta({
+          env: 'YARDMASTER_TLS_CERT_FILE',
+          description: 'The certificate chain to serve HTTPS with. Needs `tls.keyFile` too.',
+          form: 'the path of a file with certificates in PEM form',
+          example: '/etc/yardmaster/cert.pem',
+        }),
+      ),
+    keyFile: text(pathRule)
+      .optional()
+      .meta(
+        meta({
+          env: 'YARDMASTER_TLS_KEY_FILE',
+          description:
+            'The private key of the certificate; other users must not be able to read it. Needs `tls.certFile` too.',
+          form: 'the path of a file with a private key in PEM form',
+          example: '/etc/yardmaster/key.pem',
+        }),
+      ),
+  }),
+  roles: listOf(z.enum(ROLES))
+    .min(1)
+    .default([...ROLES])
+    .meta(
+      meta({
+        env: 'YARDMASTER_ROLES',
+        description: 'What this process does: answer requests, start runs when they are due, execute runs.',
+        form: `a list of ${ROLES.join(', ')}, separated by commas, each at most once`,
+        example: 'api,scheduler',
+      }),
+    ),
+  workspaceHeaders: listOf(text(headerRule))
+    .default(['X-Paradime-Workspace'])
+    .meta(
+      meta({
+        env: 'YARDMASTER_WORKSPACE_HEADERS',
+        description:
+          'Further request headers that mean the same as `X-Service-Workspace`. For none at all, write an empty list in the file.',
+        form: 'a list of header names, separated by commas',
+        example: 'X-Paradime-Workspace',
+      }),
+    ),
+  metrics: z.strictObject({
+    token: secret(tokenRule).meta(
+      meta({
+        env: 'YARDMASTER_METRICS_TOKEN',
+        secret: true,
+        description: 'The bearer token that `/metrics` asks for.',
+        form: 'a text of at least 16 characters without spaces (make one with: openssl rand -hex 24)',
+      }),
+    ),
+  }),
+  database: z.strictObject({
+    url: secret(postgresRule).meta(
+      meta({
+        env: 'DATABASE_URL',
+        secret: true,
+        description: 'The PostgreSQL to use. Without it Yardmaster runs one of its own in the data folder.',
+        form: 'a URL such as postgresql://user:password@host:5432/yardmaster',
+      }),
+    ),
+    ownerUrl: secret(postgresRule).meta(
+      meta({
+        env: 'YARDMASTER_DATABASE_OWNER_URL',
+        secret: true,
+        description:
+          'The same database as `database.url`, as the role that owns the tables; migrations run as it, so that the service itself cannot alter the audit log.',
+        form: 'a URL such as postgresql://owner:password@host:5432/yardmaster',
+      }),
+    ),
+    poolSize: whole(2, 200, 10, {
+      env: 'YARDMASTER_DATABASE_POOL_SIZE',
+      description: 'How many connections one process opens to the database at most.',
+    }),
+    queryTimeoutMs: whole(100, 600_000, 10_000, {
+      env: 'YARDMASTER_DATABASE_QUERY_TIMEOUT_MS',
+      description: 'How long a query may take, in milliseconds, before its connection is given up.',
+    }),
+  }),
+  masterKey: secret(masterKeyRule).meta(
+    meta({
+      env: 'YARDMASTER_MASTER_KEY',
+      secret: true,
+      description:
+        'The key that stored secrets are encrypted under. Without it one is made in the data folder. Several hosts on one database need the same. To rotate, put the new key first and keep the old one behind it.',
+      form: 'one or more keys of 32 bytes in base64, separated by commas (make one with: openssl rand -base64 32)',
+    }),
+  ),
+  mail: z.strictObject({
+    smtpUrl: secret(smtpRule).meta(
+      meta({
+        env: 'YARDMASTER_SMTP_URL',
+        secret: true,
+        description:
+          'The mail server for invitations and password resets. Without it links are shown where the service logs.',
+        form: 'a URL such as smtps://user:password@mail.example.com',
+      }),
+    ),
+    from: text(mailboxRule)
+      .default('Yardmaster <yardmaster@localhost>')
+      .meta(
+        meta({
+          env: 'YARDMASTER_MAIL_FROM',
+          description: 'The sender of mails.',
+          form: 'a mail address, with or without a name',
+          example: 'Yardmaster <yardmaster@example.com>',
+        }),
+      ),
+  }),
+  log: z.strictObject({
+    level: z
+      .enum(LEVELS)
+      .default('info')
+      .meta(
+        meta({
+          env: 'YARDMASTER_LOG_LEVEL',
+          description: 'The least important lines that are still logged.',
+          form: `one of ${LEVELS.join(', ')}`,
+          example: 'debug',
+        }),
+      ),
+  }),
+  limits: z.strictObject({
+    requestsPerSecond: whole(1, 100_000, 50, {
+      env: 'YARDMASTER_REQUESTS_PER_SECOND',
+      description: 'How many requests a second one key may make over time.',
+    }),
+    requestBurst: whole(1, 1_000_000, 200, {
+      env: 'YARDMASTER_REQUEST_BURST',
+      description: 'How many requests one key may make at once after a pause.',
+    }),
+    badCredentialsPerMinute: whole(1, 100_000, 10, {
+      env: 'YARDMASTER_BAD_CREDENTIALS_PER_MINUTE',
+      description: 'How many wrong keys a minute are checked for one address and key id; good keys are never held up.',
+    }),
+    signInsPerMinute: whole(1, 100_000, 10, {
+      env: 'YARDMASTER_SIGN_INS_PER_MINUTE',
+      description: 'How many sign-ins a minute are tried for one address and for one person.',
+    }),
+    maxConnections: whole(10, 1_000_000, 20_000, {
+      env: 'YARDMASTER_MAX_CONNECTIONS',
+      description: 'How many client connections are open at once; further ones are closed at once.',
+    }),
+  }),
+  drainSeconds: whole(0, 3600, 30, {
+    env: 'YARDMASTER_DRAIN_SECONDS',
+    description: 'How long a stop waits for requests that are going on. A second signal does not wait.',
+  }),
+  session: z.strictObject({
+    hours: whole(1, 8760, 168, {
+      env: 'YARDMASTER_SESSION_HOURS',
+      description: 'How many hours a person stays signed in.',
+    }),
+  }),
+  demo: z
+    .boolean()
+    .default(true)
+    .meta(
+      meta({
+        env: 'YARDMASTER_DEMO',
+        description: 'Whether the first start on an empty data folder makes the workspace `Demo`.',
+        form: 'true or false',
+        example: 'false',
+      }),
+    ),
+})
+
+/** A rule over two settings, told apart from a rule of one by `params.needs` (the other setting). */
+const relation = (path: readonly [string, string], needs: string, error: string) => ({
+  path: [...path],
+  params: { needs },
+  error,
+  // Without this zod leaves out rules of the whole as soon as one leaf is bad, and the list of faults is not complete.
+  when: () => true,
+})
+
+export const schema = leaves.check(
+  z.refine(
+    ({ tls }) => tls.keyFile === undefined || tls.certFile !== undefined,
+    relation(
+      ['tls', 'certFile'],
+      'tls.keyFile',
+      'is missing, while tls.keyFile is given. Set YARDMASTER_TLS_CERT_FILE too, or remove tls.keyFile to serve plain HTTP.',
+    ),
+  ),
+  z.refine(
+    ({ tls }) => tls.certFile === undefined || tls.keyFile !== undefined,
+    relation(
+      ['tls', 'keyFile'],
+      'tls.certFile',
+      'is missing, while tls.certFile is given. Set YARDMASTER_TLS_KEY_FILE too, or remove tls.certFile to serve plain HTTP.',
+    ),
+  ),
+  z.refine(
+    ({ database }) => database.ownerUrl === undefined || database.url !== undefined,
+    relation(
+      ['database', 'ownerUrl'],
+      'database.url',
+      'is given without database.url; the embedded database has an owner of its own. Set DATABASE_URL too, or remove YARDMASTER_DATABASE_OWNER_URL.',
+    ),
+  ),
+)
+
+type Parsed = z.output<typeof schema>
+
+type Frozen<T> = T extends Secret
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Frozen<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+      : T
+
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** What is in force: paths are absolute, `publicUrl` is filled in, TLS is both files or null. Frozen at every depth. */
+export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls'>> & {
+  readonly publicUrl: string
+  readonly tls: TlsFiles | null
+}
+
+type Section = Extract<keyof Parsed, 'tls' | 'metrics' | 'database' | 'mail' | 'log' | 'limits' | 'session'>
+
+/** The path of a setting, such as `port` or `database.url`. */
+export type SettingPath =
+  | Exclude<keyof Parsed, Section>
+  | { [S in Section]: `${S}.${keyof Parsed[S] & string}` }[Section]

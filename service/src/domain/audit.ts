@@ -1,0 +1,96 @@
+// The words of the audit log. Ids are fixed for ever: clients may store them, so a retired event keeps its number.
+export const EVENT_SOURCES = {
+  account: 1,
+  workspaces: 2,
+  environments: 3,
+  users: 4,
+  keys: 5,
+  sign_in: 6,
+  gate: 7,
+} as const
+
+export type EventSource = keyof typeof EVENT_SOURCES
+
+export const EVENTS = {
+  account_created: { id: 1, source: 'account' },
+  account_feature_switched: { id: 2, source: 'account' },
+  master_key_rotated: { id: 3, source: 'account' },
+  workspace_created: { id: 10, source: 'workspaces' },
+  workspace_renamed: { id: 11, source: 'workspaces' },
+  workspace_archived: { id: 12, source: 'workspaces' },
+  workspace_feature_switched: { id: 13, source: 'workspaces' },
+  environment_created: { id: 20, source: 'environments' },
+  environment_updated: { id: 21, source: 'environments' },
+  environment_archived: { id: 22, source: 'environments' },
+  variable_set: { id: 23, source: 'environments' },
+  variable_deleted: { id: 24, source: 'environments' },
+  secret_set: { id: 25, source: 'environments' },
+  secret_deleted: { id: 26, source: 'environments' },
+  user_invited: { id: 30, source: 'users' },
+  user_account_type_updated: { id: 31, source: 'users' },
+  user_disabled: { id: 32, source: 'users' },
+  invitation_accepted: { id: 33, source: 'users' },
+  user_created: { id: 34, source: 'users' },
+  password_changed: { id: 35, source: 'users' },
+  password_reset_requested: { id: 36, source: 'users' },
+  api_key_created: { id: 40, source: 'keys' },
+  api_key_revoked: { id: 41, source: 'keys' },
+  signed_in: { id: 50, source: 'sign_in' },
+  sign_in_refused: { id: 51, source: 'sign_in' },
+  signed_out: { id: 52, source: 'sign_in' },
+  session_ended: { id: 53, source: 'sign_in' },
+  mutation_denied: { id: 60, source: 'gate' },
+} as const satisfies Readonly<Record<string, { id: number; source: EventSource }>>
+
+export type EventType = keyof typeof EVENTS
+
+export type ActorType = 'user' | 'api_key' | 'system'
+
+/** A record before the log gives it its id, time and mac. */
+export interface AuditEntry {
+  readonly workspaceId: number
+  readonly workspaceName: string
+  readonly actorType: ActorType
+  readonly actorUserId: number
+  readonly actorEmail: string
+  readonly eventType: EventType
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** A record as it stands in the database, with the very texts that its mac covers. */
+export interface AuditRow {
+  readonly id: number
+  /** `YYYY-MM-DD HH:MM:SS.ffffff`, UTC. */
+  readonly createdAt: string
+  readonly workspaceId: number
+  readonly workspaceName: string
+  readonly actorType: string
+  readonly actorUserId: number
+  readonly actorEmail: string
+  readonly eventSourceId: number
+  readonly eventSource: string
+  readonly eventId: number
+  readonly eventType: string
+  readonly metadata: string
+  readonly kid: string
+}
+
+/** What the mac of a row is made over: the mac before it and every column, in a form with one reading only. */
+export function chainInput(previousMac: Buffer, row: AuditRow): string {
+  return JSON.stringify([
+    previousMac.toString('hex'),
+    row.id,
+    row.createdAt,
+    row.workspaceId,
+    row.workspaceName,
+    row.actorType,
+    row.actorUserId,
+    row.actorEmail,
+    row.eventSourceId,
+    row.eventSource,
+    row.eventId,
+    row.eventType,
+    row.metadata,
+    row.kid,
+  ])
+}

@@ -1,0 +1,26 @@
+import { sql } from 'kysely'
+import type { Db } from './database.ts'
+
+export interface NodeInfo {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly roles: readonly string[]
+  readonly version: string
+}
+
+/** A real write and commit, so that "ready" means what it says. */
+export async function beat(db: Db, node: NodeInfo): Promise<void> {
+  await sql`/* node_beat */ insert into node (id, host, pid, roles, version)
+    values (${node.id}, ${node.host}, ${node.pid}, ${[...node.roles]}, ${node.version})
+    on conflict (id) do update set seen_at = clock_timestamp(), roles = excluded.roles`.execute(db)
+}
+
+export async function leave(db: Db, id: string): Promise<void> {
+  await sql`/* node_leave */ delete from node where id = ${id}`.execute(db)
+}
+
+/** Rows of processes that were killed and did not say goodbye. */
+export async function forgetLost(db: Db): Promise<void> {
+  await sql`/* node_forget */ delete from node where seen_at < clock_timestamp() - interval '1 day'`.execute(db)
+}

@@ -1,0 +1,103 @@
+// pg-boss behind our own few words. A job is sent inside the transaction that makes it necessary; it only says that
+// somebody should look, and the rows stay the truth. Payloads lie readable in the database: what is secret in one is
+// sealed by its sender.
+import { fromKysely, PgBoss } from 'pg-boss'
+import type { Connection } from './connection.ts'
+import { clientConfig } from './connection.ts'
+import type { Db } from './database.ts'
+
+/** Every queue of the service, with how often and how long a job is tried. */
+const QUEUES = {
+  // Twelve tries with doubling pauses are about eleven hours: a mail server may be down overnight.
+  mail: {
+    retryLimit: 12,
+    retryDelay: 10,
+    retryBackoff: true,
+    expireInSeconds: 60,
+    retentionSeconds: 86_400,
+    notify: true,
+  },
+} as const
+
+export type QueueName = keyof typeof QUEUES
+
+export interface Queue {
+  send(tx: Db, queue: QueueName, data: object): Promise<void>
+}
+
+export interface QueueService extends Queue {
+  /** Makes pg-boss' schema and our queues, and in `full` mode maintains them and listens. Safe to call twice. */
+  start(): Promise<void>
+  /** Waits for the handlers that are running. Safe to call twice. */
+  stop(): Promise<void>
+  work(queue: QueueName, handle: (data: unknown, signal: AbortSignal) => Promise<void>): Promise<void>
+}
+
+export interface QueueOptions {
+  /** full: workers, maintenance and LISTEN. send: a command that only sends. */
+  readonly mode: 'full' | 'send'
+  onError(error: unknown): void
+}
+
+const POLL_SECONDS = 2
+
+export function openQueue(connection: Connection, options: QueueOptions): QueueService {
+  const full = options.mode === 'full'
+  const { types: _, ...client } = clientConfig(connection, {
+    applicationName: 'yardmaster queue',
+    queryTimeoutMs: 30_000,
+  })
+  const boss = new PgBoss({
+    ...(client as object),
+    schema: 'pgboss',
+    max: full ? 4 : 1,
+    supervise: full,
+    schedule: false,
+    useListenNotify: full,
+    superviseIntervalSeconds: 5,
+    monitorIntervalSeconds: 5,
+  })
+  boss.on('error', options.onError)
+  let started: Promise<void> | undefined
+  let stopped: Promise<void> | undefined
+  const start = (): Promise<void> => {
+    started ??= (async () => {
+      await boss.start()
+      for (const [name, queue] of Object.entries(QUEUES)) {
+        if ((await boss.getQueue(name)) === null) await boss.createQueue(name, queue)
+        else await boss.updateQueue(name, queue)
+      }
+    })()
+    return started
+  }
+  return {
+    start,
+    stop: () => {
+      stopped ??=
+        started === undefined
+          ? Promise.resolve()
+          : started.then(
+              () => boss.stop({ graceful: true, timeout: 10_000 }),
+              () => {},
+            )
+      return stopped
+    },
+    send: async (tx, queue, data) => {
+      await start()
+      await boss.send(queue, data, { db: fromKysely(tx) })
+    },
+    work: async (queue, handle) => {
+      await start()
+      // A batch of one and a slow poll: after each job the worker is woken again, because pg-boss would otherwise let
+      // it sleep until the next poll although more jobs wait.
+      const id = await boss.work(
+        queue,
+        { batchSize: 1, pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS },
+        async ([job]) => {
+          boss.notifyWorker(id)
+          if (job !== undefined) await handle(job.data, job.signal)
+        },
+      )
+    },
+  }
+}
