@@ -245,6 +245,8 @@ create table node (
   host        text not null,
   pid         integer not null,
   roles       text[] not null,
+  -- The master keys of its ring: a rotation waits until every running process can open what it will write.
+  kids        text[] not null,
   version     text not null,
   started_at  timestamptz not null default clock_timestamp(),
   seen_at     timestamptz not null default clock_timestamp()

@@ -7,7 +7,7 @@ import { type DestinationStream, destination, type Logger, pino, stdSerializers,
 import type { Log } from '../ports/runtime.ts'
 import { createScrubber } from './scrub.ts'
 
-/** A pino logger, so that Fastify can use it as it is; children mask the same values as their parent. */
+/** A pino logger, so that Fastify can use it as it is; children mask what their parent masks, also what is registered later. */
 export type ServiceLog = Logger &
   Log & {
     /** From now on the value is masked in every line, encoded forms too. Call the result to forget it. */
@@ -35,6 +35,5 @@ export function createLog(options: LogOptions): ServiceLog {
     },
     options.destination ?? destination({ dest: 2, sync: true }),
   )
-  // pino makes children with their parent as prototype, so they have these too.
   return Object.assign(logger, { mask: scrubber.mask, scrub: scrubber.text })
 }

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { chainInput } from '../domain/audit.ts'
 import { invalidInput } from '../domain/errors.ts'
 import { parseInstant } from '../domain/text.ts'
+import type { WitnessedHead } from '../ports/audit-witness.ts'
 import type { AuditRecord, ChainedRow } from '../store/audit.ts'
 import * as audit from '../store/audit.ts'
 import type { Db } from '../store/database.ts'
@@ -16,6 +17,8 @@ export interface AuditQuery {
   readonly eventType: string | null
   readonly actorEmail: string | null
 }
+
+export type { AuditRecord } from '../store/audit.ts'
 
 export const MAX_AUDIT_ROWS = 10_000
 
@@ -38,13 +41,6 @@ export async function listAuditLogs(
 }
 
 // --- verification
-
-/** A head that was written outside the database at some time; the log must still hold it. */
-export interface WitnessedHead {
-  readonly id: number
-  readonly mac: Buffer
-  readonly where: string
-}
 
 export interface Verification {
   readonly rows: number

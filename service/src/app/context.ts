@@ -1,4 +1,5 @@
-import type { Actor, WorkspaceRef } from '../domain/actor.ts'
+import type { Actor, PersonIdentity, WorkspaceRef } from '../domain/actor.ts'
+import { personOf } from '../domain/actor.ts'
 import type { Visibility } from '../domain/policy.ts'
 import type { Clock, Log } from '../ports/runtime.ts'
 import type { Db } from '../store/database.ts'
@@ -31,7 +32,8 @@ export interface RequestInfo {
 /** What came with an Idempotency-Key: the same key, body and position give the same answer for a day. */
 export interface Idempotency {
   readonly key: string
-  readonly bodyHash: Buffer
+  /** SHA-256 in hex. */
+  readonly bodyHash: string
   /** The n-th mutation of the document. */
   readonly position: number
 }
@@ -49,6 +51,13 @@ export interface Context extends App {
 export function workspaceOf(ctx: Context): WorkspaceRef {
   if (ctx.workspace === null) throw new Error('a workspace operation was called without a workspace')
   return ctx.workspace
+}
+
+/** For use cases about the caller's own things: the gate has let only persons in. */
+export function selfOf(ctx: Context): PersonIdentity {
+  const person = personOf(ctx.actor)
+  if (person === null) throw new Error('a personal operation was called by somebody who is no person')
+  return person
 }
 
 /** The context of the service's own work and of the command line on its host. */

@@ -11,6 +11,7 @@ import { conflict, invalidInput, notFound } from '../domain/errors.ts'
 import type { Db } from '../store/database.ts'
 import type { Environment, ScopedVariable } from '../store/environments.ts'
 import * as environments from '../store/environments.ts'
+import * as nodes from '../store/nodes.ts'
 import type { SecretName } from '../store/secrets.ts'
 import * as secrets from '../store/secrets.ts'
 import type { Context } from './context.ts'
@@ -193,6 +194,11 @@ export async function deleteSecret(ctx: Context, input: Scoped & { kind: SecretK
 
 /** Re-wraps every secret under the current master key, in small steps beside a running service. */
 export async function rotateMasterKey(ctx: Context): Promise<number> {
+  const behind = await nodes.listWithoutKey(ctx.db, ctx.vault.kid)
+  if (behind.length > 0) {
+    const who = behind.map((one) => `${one.host} pid ${one.pid}`).join(', ')
+    throw conflict(`Restart these first, so that they know the new master key: ${who}.`)
+  }
   let total = 0
   for (;;) {
     const done = await mutate(ctx, (unit) => secrets.rewrapSome(unit.db, ctx.vault, 200))

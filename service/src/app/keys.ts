@@ -10,11 +10,13 @@ import { formatKey } from '../domain/key.ts'
 import { parseName } from '../domain/text.ts'
 import type { ListedKey } from '../store/keys.ts'
 import * as keys from '../store/keys.ts'
-import * as people from '../store/people.ts'
 import * as workspaces from '../store/workspaces.ts'
 import type { Context } from './context.ts'
+import { selfOf } from './context.ts'
 import type { Unit } from './mutate.ts'
 import { mutate } from './mutate.ts'
+
+export type { ListedKey } from '../store/keys.ts'
 
 export interface KeyFacts {
   readonly isValid: boolean
@@ -101,7 +103,7 @@ async function boundWorkspace(ctx: Context, unit: Unit, input: NewKeyInput): Pro
 }
 
 /** Nobody gives more than they hold where the key will work. */
-function givable(actor: Actor, workspace: WorkspaceRef | null): readonly Capability[] {
+export function givable(actor: Actor, workspace: WorkspaceRef | null): readonly Capability[] {
   const person = personOf(actor)
   if (person === null) return capabilitiesOf(actor)
   const roles: readonly AccountType[] = person.memberships
@@ -186,21 +188,15 @@ export async function revokeApiKey(ctx: Context, id: number): Promise<void> {
 
 // --- personal keys: made by a signed-in person, for themselves, and worth what their roles are worth that day
 
-function selfOf(ctx: Context): number {
-  const person = personOf(ctx.actor)
-  if (person === null) throw new Error('a personal operation was called by somebody who is no person')
-  return person.id
-}
-
 export async function listPersonalKeys(ctx: Context): Promise<ListedKey[]> {
-  return await keys.listPersonal(ctx.db, selfOf(ctx))
+  return await keys.listPersonal(ctx.db, selfOf(ctx).id)
 }
 
 export async function createPersonalKey(
   ctx: Context,
   input: { name: string; capabilities: readonly string[] | null; expiresDays: number | null },
 ): Promise<CreatedKey> {
-  const personId = selfOf(ctx)
+  const personId = selfOf(ctx).id
   if (ctx.actor.kind !== 'person') {
     throw new AppError('FORBIDDEN', 'A personal key is made by signing in, not with another key.')
   }
@@ -218,32 +214,10 @@ export async function createPersonalKey(
 }
 
 export async function revokePersonalKey(ctx: Context, id: number): Promise<void> {
-  const personId = selfOf(ctx)
+  const personId = selfOf(ctx).id
   await mutate(ctx, async (unit) => {
     const revoked = await keys.revoke(unit.db, id, { personId })
     if (revoked === null) throw notFound('No key of yours with this id that is not revoked.')
     unit.record('api_key_revoked', { id, name: revoked.name, kind: revoked.kind }, 'account')
   })
-}
-
-/** Who the signed-in person is, with what they may do where. */
-export async function me(ctx: Context): Promise<{
-  person: people.Person
-  workspaces: { workspace: WorkspaceRef; accountType: AccountType; capabilities: readonly Capability[] }[]
-}> {
-  const person = await people.findById(ctx.db, selfOf(ctx))
-  if (person === null) throw new Error('a signed-in person is gone')
-  const memberships = personOf(ctx.actor)?.memberships ?? []
-  const visible = await workspaces.list(
-    ctx.db,
-    memberships.map((one) => one.workspaceId),
-  )
-  return {
-    person,
-    workspaces: visible.flatMap((workspace) =>
-      memberships
-        .filter((one) => one.workspaceId === workspace.id)
-        .map(({ accountType }) => ({ workspace, accountType, capabilities: givable(ctx.actor, workspace) })),
-    ),
-  }
 }

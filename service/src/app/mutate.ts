@@ -32,7 +32,8 @@ class Replayed extends Error {
 
 export async function mutate<T>(ctx: Context, work: (unit: Unit) => Promise<T>): Promise<T> {
   if (ctx.idempotency === null) return await transact(ctx, work)
-  const { key, position, bodyHash } = ctx.idempotency
+  const { key, position } = ctx.idempotency
+  const bodyHash = Buffer.from(ctx.idempotency.bodyHash, 'hex')
   const place = { scope: `${actorScope(ctx.actor)}@${ctx.workspace?.id ?? 0}`, key, position }
   const claim = async (tx: Db): Promise<void> => {
     const claimed = await idempotency.claim(tx, ctx.vault, place, bodyHash)

@@ -1,7 +1,7 @@
 // How a person gets in: a password, a one-time link, an invitation, a vouching identity provider. Each ends in a
 // session, and each way in or refusal is on record. Answers never tell whether an address is known.
 import type { PersonIdentity } from '../domain/actor.ts'
-import { AppError, conflict, notFound } from '../domain/errors.ts'
+import { AppError, conflict } from '../domain/errors.ts'
 import { newSecret, newUid } from '../domain/ids.ts'
 import { formatToken, isToken } from '../domain/key.ts'
 import { hashPassword, parsePassword, verifyPassword } from '../domain/password.ts'
@@ -267,26 +267,5 @@ export async function signInWithProvider(
     const person = known ?? (await people.insert(unit.db, { uid: newUid(), email, name, passwordHash: null }))
     for (const invitation of invitations) await takeInvitation(unit, invitation, person)
     return await openSession(app, unit, visitor, person, 'sso')
-  })
-}
-
-// --- sessions
-
-export async function listSessions(ctx: Context): Promise<{ sessions: sessions.OpenSession[]; current: number }> {
-  const { actor } = ctx
-  if (actor.kind !== 'person' && actor.kind !== 'personal-key') throw new Error('sessions belong to a person')
-  return {
-    sessions: await sessions.list(ctx.db, actor.person.id),
-    current: actor.kind === 'person' ? actor.sessionId : 0,
-  }
-}
-
-export async function endSession(ctx: Context, id: number): Promise<void> {
-  const { actor } = ctx
-  if (actor.kind !== 'person' && actor.kind !== 'personal-key') throw new Error('sessions belong to a person')
-  await mutate(ctx, async (unit) => {
-    if (!(await sessions.end(unit.db, id, actor.person.id))) throw notFound('No open session of yours with this id.')
-    const own = actor.kind === 'person' && actor.sessionId === id
-    unit.record(own ? 'signed_out' : 'session_ended', { session: id }, 'account')
   })
 }

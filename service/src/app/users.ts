@@ -13,6 +13,8 @@ import { workspaceOf } from './context.ts'
 import { queueMail } from './mail.ts'
 import { mutate } from './mutate.ts'
 
+export type { Invitation, Member } from '../store/people.ts'
+
 export const INVITATION_DAYS = 7
 
 export async function listUsers(ctx: Context): Promise<{ active: Member[]; invited: Invitation[] }> {

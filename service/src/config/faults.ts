@@ -71,8 +71,17 @@ function place(source: Source): string {
 
 /** A value as it may be shown: one line, not long, and without the credentials that a URL may hold. */
 export function shownValue(value: unknown): string {
-  const text = (JSON.stringify(value) ?? String(value)).replace(/:\/\/[^/\s"]*@/g, '://[secret]@')
+  const text = asJson(value).replace(/:\/\/[^/\s"]*@/g, '://[secret]@')
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    // A YAML anchor can hold itself.
+    return 'the value'
+  }
 }
 
 /** The known name that was probably meant, if one is near enough. */

@@ -51,12 +51,14 @@ export function parseYaml(text: string, label: string): FileContent {
   if (broken.length > 0) {
     return {
       entries: [],
-      faults: broken.map((error) => {
-        const { line, col } = lines.linePos(error.pos[0])
-        const what = error.code.toLowerCase().replaceAll('_', ' ')
-        const mend = 'Check indentation, colons and quotes there; a text with special characters needs quotes.'
-        return { subject: `${label}:${line}`, text: `is not valid YAML at column ${col} (${what}). ${mend}` }
-      }),
+      // The first of each line: the parser finds the same mistake several times.
+      faults: broken
+        .map((error) => ({ ...lines.linePos(error.pos[0]), what: error.code.toLowerCase().replaceAll('_', ' ') }))
+        .filter(({ line }, index, all) => all.findIndex((other) => other.line === line) === index)
+        .map(({ line, col, what }) => {
+          const mend = 'Check indentation, colons and quotes there; a text with special characters needs quotes.'
+          return { subject: `${label}:${line}`, text: `is not valid YAML at column ${col} (${what}). ${mend}` }
+        }),
     }
   }
 
@@ -65,6 +67,12 @@ export function parseYaml(text: string, label: string): FileContent {
   const lineOf = (node: unknown) => (isNode(node) && node.range ? lines.linePos(node.range[0]).line : 1)
   const resolved = (node: unknown) => (isAlias(node) ? node.resolve(document) : node)
 
+  // The name is not told: an unquoted secret that begins with * reads as an alias.
+  const badAlias = (line: number): Fault => ({
+    subject: `${label}:${line}`,
+    text: 'refers (*) to an anchor (&) that is not there. Put a text that begins with * in quotes.',
+  })
+
   const readMap = (map: YAMLMap, parent: string) => {
     for (const pair of map.items as Pair<Node, Node | null>[]) {
       const name = isScalar(pair.key) ? String(pair.key.value) : '(not a text)'
@@ -72,12 +80,19 @@ export function parseYaml(text: string, label: string): FileContent {
       const line = lineOf(pair.key)
       const value = resolved(pair.value)
       const here = known.get(key)
-      if (here === undefined) {
+      if (isAlias(pair.value) && value === undefined) {
+        faults.push(badAlias(line))
+      } else if (here === undefined) {
         faults.push({ subject: `${label}:${line}`, text: unknownKey(key) })
       } else if (value === null || value === undefined || (isScalar(value) && value.value === null)) {
         // `port:` with nothing behind it: not given, as with an empty variable.
       } else if (here !== 'section') {
-        entries.push({ ...here, key, line, value: (value as Node).toJS(document) })
+        try {
+          entries.push({ ...here, key, line, value: (value as Node).toJS(document) })
+        } catch {
+          // Inside a list or a map an alias is looked up only here, and the library throws with its name.
+          faults.push(badAlias(line))
+        }
       } else if (isMap(value)) {
         readMap(value, key)
       } else {

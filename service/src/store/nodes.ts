@@ -6,13 +6,14 @@ export interface NodeInfo {
   readonly host: string
   readonly pid: number
   readonly roles: readonly string[]
+  readonly kids: readonly string[]
   readonly version: string
 }
 
 /** A real write and commit, so that "ready" means what it says. */
 export async function beat(db: Db, node: NodeInfo): Promise<void> {
-  await sql`/* node_beat */ insert into node (id, host, pid, roles, version)
-    values (${node.id}, ${node.host}, ${node.pid}, ${[...node.roles]}, ${node.version})
+  await sql`/* node_beat */ insert into node (id, host, pid, roles, kids, version)
+    values (${node.id}, ${node.host}, ${node.pid}, ${[...node.roles]}, ${[...node.kids]}, ${node.version})
     on conflict (id) do update set seen_at = clock_timestamp(), roles = excluded.roles`.execute(db)
 }
 
@@ -23,4 +24,12 @@ export async function leave(db: Db, id: string): Promise<void> {
 /** Rows of processes that were killed and did not say goodbye. */
 export async function forgetLost(db: Db): Promise<void> {
   await sql`/* node_forget */ delete from node where seen_at < clock_timestamp() - interval '1 day'`.execute(db)
+}
+
+/** Processes that were seen within the last minute and could not open what this master key seals. */
+export async function listWithoutKey(db: Db, kid: string): Promise<{ host: string; pid: number }[]> {
+  const { rows } = await sql<{ host: string; pid: number }>`
+    /* node_without_key */ select host, pid from node
+    where seen_at > clock_timestamp() - interval '1 minute' and not ${kid} = any(kids)`.execute(db)
+  return rows
 }

@@ -122,6 +122,11 @@ export async function checkMasterKeys(db: Db, vault: Vault): Promise<MasterKeyCh
   return { kind: 'fits' }
 }
 
+/** Fingerprints of the master keys that this database has seen. */
+export async function knownMasterKeys(db: Db): Promise<string[]> {
+  return (await db.selectFrom('master_key').select('kid').execute()).map((one) => one.kid)
+}
+
 /** Remembers the current master key; also the proof at every start that what is stored cannot be read as it lies. */
 export async function rememberMasterKey(db: Db, vault: Vault): Promise<void> {
   const sealed = vault.seal(CANARY, canaryContext(vault.kid))

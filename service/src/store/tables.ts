@@ -187,6 +187,7 @@ export interface NodeTable {
   host: string
   pid: number
   roles: string[]
+  kids: string[]
   version: string
   started_at: Time
   seen_at: Time

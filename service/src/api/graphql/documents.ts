@@ -3,7 +3,7 @@
 // megabytes, and a large table of them is how a server of this kind runs out of memory. The key has the operation's
 // name in it: two operations of one document are two entries.
 import type { DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode } from 'graphql'
-import { execute, GraphQLError, Kind, specifiedRules, validate } from 'graphql'
+import { execute, GraphQLError, specifiedRules, validate } from 'graphql'
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Monotonic } from '../edge.ts'
 import { TokenBuckets } from '../rate-limit.ts'
@@ -103,7 +103,7 @@ export function createDocuments(schema: GraphQLSchema, now: Monotonic): Document
       return null
     }
     if (compiles.take('', 1) > 0) return null
-    const compiled = compileQuery(schema, prepared.document, prepared.operation.name?.value ?? '', {
+    const compiled = compileQuery(schema, prepared.document, prepared.operation.name?.value, {
       disablingCapturingStackErrors: true,
     })
     prepared.compiled = isCompiledQuery(compiled) ? compiled : 'never'
@@ -120,6 +120,7 @@ export function createDocuments(schema: GraphQLSchema, now: Monotonic): Document
         caller.compiled = true
         return compiled.query(undefined, caller, variables)
       }
+      caller.compiled = false
       return execute({
         schema,
         document: prepared.document,

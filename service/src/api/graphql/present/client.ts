@@ -1,0 +1,8 @@
+// The one place for answers that differ for keys of existing clients of the interface.
+import type { Actor } from '../../../domain/actor.ts'
+import { keyClientOf } from '../../../domain/actor.ts'
+
+/** Existing clients read `metadataJson` as a string, everyone else as an object. */
+export function presentJson(actor: Actor, value: Record<string, unknown>): Record<string, unknown> | string {
+  return keyClientOf(actor) === 'paradime' ? JSON.stringify(value) : value
+}

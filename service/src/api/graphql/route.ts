@@ -1,0 +1,169 @@
+// POST /graphql. The order matters: who asks is found out before their document is worth any work, the gate decides on
+// the whole document before any of it runs, and nothing is executed that any step refused.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { GraphQLSchema } from 'graphql'
+import { getVariableValues } from 'graphql'
+import { AppError } from '../../domain/errors.ts'
+import { readCredentials, readWorkspace } from '../auth.ts'
+import type { Call, Denial, Gatekeeper, Identity, Monotonic, RequestFacts } from '../edge.ts'
+import type { RateLimiter } from '../rate-limit.ts'
+import { type Answer, executionAnswer, type Faults, refusalAnswer } from './answer.ts'
+import { hashOf, readBody, readIdempotencyKey } from './body.ts'
+import { createDocuments, type Documents, type Prepared, type Read, ValidationFailed } from './documents.ts'
+import { Execution, type OperationOutcome } from './execution.ts'
+import { passGate, unauthenticated } from './gate.ts'
+import { LIMITS } from './limits.ts'
+import { countRows } from './rows.ts'
+
+export interface GraphQLRouteOptions<Context> extends Faults {
+  readonly schema: GraphQLSchema
+  readonly gatekeeper: Gatekeeper
+  readonly limiter: RateLimiter
+  readonly now: Monotonic
+  /** The origins whose pages may use the session cookie; asked each time, since the port may be known late. */
+  readonly ownOrigins: () => ReadonlySet<string>
+  /** Names of the workspace header, in lower case (`workspaceHeaderNames`). */
+  readonly workspaceHeaders: readonly string[]
+  readonly contextFor: (call: Call) => Context
+  /** Awaited; its failure is logged and changes nothing for the caller. */
+  readonly onDenied: (denial: Denial) => Promise<void>
+  readonly observe?: (operation: string, outcome: OperationOutcome | 'denied') => void
+}
+
+export const GRAPHQL_PATHS = ['/graphql', '/api/v1/:any/graphql']
+
+// Other types never reach the parser: a page elsewhere cannot send this one without asking first (CSRF).
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i
+
+export function registerGraphQL<Context>(app: FastifyInstance, options: GraphQLRouteOptions<Context>): void {
+  const handler = createHandler(options)
+  void app.register((scope, _options, done) => {
+    scope.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: LIMITS.bodyBytes },
+      scope.getDefaultJsonParser('error', 'error'),
+    )
+    for (const url of GRAPHQL_PATHS) {
+      scope.route({
+        method: 'POST',
+        url,
+        config: { access: 'graphql' },
+        bodyLimit: LIMITS.bodyBytes,
+        onRequest: (request, _reply, next) => {
+          const type = request.headers['content-type']
+          if (type !== undefined && JSON_TYPE.test(type)) return next()
+          next(Object.assign(new Error('Send Content-Type: application/json.'), { statusCode: 415 }))
+        },
+        handler,
+      })
+    }
+    done()
+  })
+}
+
+function createHandler<Context>(options: GraphQLRouteOptions<Context>) {
+  const { schema } = options
+  const documents = createDocuments(schema, options.now)
+  const mutations = schema.getMutationType()?.getFields() ?? {}
+  const observe = options.observe ?? (() => {})
+
+  return async (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const request: RequestFacts = { id: http.id, address: http.ip, userAgent: http.headers['user-agent'] ?? '' }
+    let answer: Answer
+    try {
+      answer = await answerTo(http, request)
+    } catch (error) {
+      answer = refusalAnswer(error, request.id, options)
+    }
+    if (answer.retryAfter !== null) reply.header('retry-after', answer.retryAfter)
+    return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.body)
+  }
+
+  async function answerTo(http: FastifyRequest, request: RequestFacts): Promise<Answer> {
+    const body = readBody(http.body)
+    const credentials = readCredentials(http, { ownOrigins: options.ownOrigins() })
+    const workspace = attempt(() => readWorkspace(http, options.workspaceHeaders))
+    const uid = workspace instanceof Error ? null : workspace
+    const identity = await options.gatekeeper.authenticate(credentials, uid, request)
+    if (identity.rejected !== null) options.limiter.chargeRejected(identity.rejected, request.address)
+    options.limiter.charge(identity.actor, request.address, 1)
+
+    const prepared = await prepare(documents, body.query, body.operationName, identity, request)
+    if (workspace instanceof Error) throw workspace
+    try {
+      passGate(prepared, identity)
+    } catch (error) {
+      await denied(error, prepared, identity, request)
+      throw error
+    }
+
+    const variables = withoutNulls(body.variables, prepared)
+    const coerced = getVariableValues(schema, prepared.operation.variableDefinitions ?? [], variables, {
+      maxErrors: 10,
+    })
+    if (coerced.errors !== undefined) throw new ValidationFailed(coerced.errors)
+    const rows = countRows(prepared.rowDemands, coerced.coerced)
+    const key = readIdempotencyKey(http.headers['idempotency-key'])
+    const idempotency = key !== null && prepared.kind === 'mutation' ? { key, bodyHash: hashOf(body) } : null
+    // Ten fields in one request cost what ten requests do.
+    const further = prepared.rootFields.length - 1
+    if (further > 0) options.limiter.charge(identity.actor, request.address, further)
+
+    const execution = new Execution({ identity, request, idempotency, contextFor: options.contextFor, observe })
+    const result = await execution.run(documents, prepared, { variables, rows })
+    return executionAnswer(result, request.id, options)
+  }
+
+  async function prepare(
+    from: Documents,
+    source: string,
+    operationName: string | null,
+    identity: Identity,
+    request: RequestFacts,
+  ): Promise<Prepared> {
+    if (identity.actor.kind !== 'anonymous') return from.prepare(source, operationName)
+    // For the anonymous a document is `apiKeyIdentity` alone, or it is not looked at further than to record what was
+    // refused; whether it is right is not theirs to learn.
+    const read = attempt(() => from.read(source, operationName))
+    if (read instanceof Error || !read.identityAlone) {
+      const refusal = unauthenticated(identity.rejected)
+      if (!(read instanceof Error)) await denied(refusal, read, identity, request)
+      throw refusal
+    }
+    return from.prepareRead(read)
+  }
+
+  async function denied(error: unknown, read: Read, identity: Identity, request: RequestFacts): Promise<void> {
+    if (!(error instanceof AppError) || (error.code !== 'UNAUTHENTICATED' && error.code !== 'FORBIDDEN')) return
+    const names = read.rootFields.map(({ name }) => name)
+    for (const name of names) if (!name.startsWith('__')) observe(name, 'denied')
+    if (read.kind !== 'mutation') return
+    const operations = names.filter((name) => Object.hasOwn(mutations, name))
+    if (operations.length === 0) return
+    try {
+      await options.onDenied({ identity, request, operations, code: error.code })
+    } catch (failure) {
+      options.log.error({ requestId: request.id, operations, err: failure }, 'a denied mutation was not recorded')
+    }
+  }
+}
+
+/** "Null means not given", and a variable that is not given has its default. */
+function withoutNulls(variables: Readonly<Record<string, unknown>>, { operation }: Prepared) {
+  let kept = variables
+  for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
+    const name = variable.name.value
+    if (defaultValue === undefined || !Object.hasOwn(kept, name) || kept[name] !== null) continue
+    const { [name]: _null, ...others } = kept
+    kept = others
+  }
+  return kept
+}
+
+function attempt<T>(work: () => T): T | Error {
+  try {
+    return work()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

@@ -1,0 +1,56 @@
+// The first start on an empty database makes something to look at: an account, a workspace with a repository that is
+// really there, an administrator, a key. `yardmaster setup` before it, or demo: false, leaves all of this out.
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeDemoRepository } from '../adapters/demo-repository.ts'
+import type { App } from '../app/context.ts'
+import { systemContext } from '../app/context.ts'
+import { createEnvironment } from '../app/environments.ts'
+import { createApiKey } from '../app/keys.ts'
+import { isSetUp, setUp } from '../app/set-up.ts'
+import { createSignInLink } from '../app/sign-in.ts'
+
+export interface FirstStart {
+  readonly workspaceUid: string
+  readonly adminEmail: string
+  readonly signInLink: string
+  readonly key: string
+  readonly keyFile: string
+}
+
+const ADMIN_EMAIL = 'admin@yardmaster.localhost'
+const LINK_MINUTES = 24 * 60
+
+/** Null when the deployment is set up already. */
+export async function firstStart(app: App, dataFolder: string): Promise<FirstStart | null> {
+  const system = systemContext(app, 'first start')
+  if (await isSetUp(system)) return null
+  const repository = join(dataFolder, 'demo-repository')
+  await makeDemoRepository(repository)
+  const { workspace, admin } = await setUp(system, {
+    accountName: 'Yardmaster',
+    workspaceName: 'Demo',
+    adminEmail: ADMIN_EMAIL,
+    adminName: 'Administrator',
+  })
+  const inWorkspace = systemContext(app, 'first start', workspace)
+  await createEnvironment(inWorkspace, { displayName: 'production', repositoryUrl: repository, isDefault: true })
+  const { key } = await createApiKey(system, {
+    name: 'first key',
+    kind: 'account',
+    workspaceUid: null,
+    capabilities: null,
+    client: null,
+    expiresDays: null,
+  })
+  const keyFile = join(dataFolder, 'first-key')
+  const file = await open(keyFile, 'w', 0o600)
+  try {
+    await file.writeFile(`${key}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  const signInLink = await createSignInLink(system, admin, LINK_MINUTES)
+  return { workspaceUid: workspace.uid, adminEmail: admin.email, signInLink, key, keyFile }
+}

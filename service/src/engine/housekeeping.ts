@@ -1,0 +1,23 @@
+import type { App } from '../app/context.ts'
+import * as idempotency from '../store/idempotency.ts'
+import type { NodeInfo } from '../store/nodes.ts'
+import * as nodes from '../store/nodes.ts'
+import type { Periodic } from './periodic.ts'
+
+/** Says that this process is here, for whoever must know which processes run. */
+export function heartbeat(app: App, node: NodeInfo): Periodic {
+  return { name: 'heartbeat', everyMs: 10_000, runOnce: () => nodes.beat(app.db, node) }
+}
+
+/** What is kept for a day goes after it. */
+export function housekeeping(app: App): Periodic {
+  return {
+    name: 'housekeeping',
+    everyMs: 3_600_000,
+    runOnce: async () => {
+      const forgotten = await idempotency.forgetOld(app.db)
+      await nodes.forgetLost(app.db)
+      if (forgotten > 0) app.log.debug({ forgotten }, 'old idempotent answers were forgotten')
+    },
+  }
+}
