@@ -9,6 +9,7 @@ import { createEnvironment } from '../app/environments.ts'
 import { createApiKey } from '../app/keys.ts'
 import { isSetUp, setUp } from '../app/set-up.ts'
 import { createSignInLink } from '../app/sign-in.ts'
+import { inTransaction } from '../store/database.ts'
 
 export interface FirstStart {
   readonly workspaceUid: string
@@ -21,12 +22,19 @@ export interface FirstStart {
 const ADMIN_EMAIL = 'admin@yardmaster.localhost'
 const LINK_MINUTES = 24 * 60
 
-/** Null when the deployment is set up already. */
+/**
+ * Null when the deployment is set up already. One transaction around all of it: a start that is killed in the middle
+ * leaves nothing, and the next one does it again.
+ */
 export async function firstStart(app: App, dataFolder: string): Promise<FirstStart | null> {
-  const system = systemContext(app, 'first start')
-  if (await isSetUp(system)) return null
+  if (await isSetUp(systemContext(app, 'first start'))) return null
   const repository = join(dataFolder, 'demo-repository')
   await makeDemoRepository(repository)
+  return await inTransaction(app.db, (db) => makeDemo({ ...app, db }, repository, join(dataFolder, 'first-key')))
+}
+
+async function makeDemo(app: App, repository: string, keyFile: string): Promise<FirstStart> {
+  const system = systemContext(app, 'first start')
   const { workspace, admin } = await setUp(system, {
     accountName: 'Yardmaster',
     workspaceName: 'Demo',
@@ -43,7 +51,7 @@ export async function firstStart(app: App, dataFolder: string): Promise<FirstSta
     client: null,
     expiresDays: null,
   })
-  const keyFile = join(dataFolder, 'first-key')
+  // Before the commit: a key that exists is a key that its owner can read.
   const file = await open(keyFile, 'w', 0o600)
   try {
     await file.writeFile(`${key}\n`)

@@ -158,6 +158,7 @@ export async function startWithSettings(
   const stop = async (): Promise<void> => {
     await mending
     process.off('exit', onExit)
+    ref(held.session)
     if (held.server && options.purpose === 'command') await waitForOthers(held.session)
     await held.session.end().catch(() => {})
     if (!held.server) return
@@ -359,7 +360,10 @@ async function takeServing(site: Site, socketFolder: string): Promise<pg.Client>
     const { rows } = await session.query<{ taken: boolean }>(
       `/* embedded.serving */ select pg_try_advisory_lock(${LOCKS}, ${SERVING}) as taken`,
     )
-    if (rows[0]?.taken) return session
+    if (rows[0]?.taken) {
+      unref(session)
+      return session
+    }
     await pause(50)
   }
   await session.end()
@@ -371,9 +375,21 @@ async function takeShare(site: Site, socketFolder: string): Promise<pg.Client | 
   const { rows } = await session.query<{ taken: boolean }>(
     `/* embedded.in_use */ select pg_try_advisory_lock_shared(${LOCKS}, ${IN_USE}) as taken`,
   )
-  if (rows[0]?.taken) return session
+  if (rows[0]?.taken) {
+    unref(session)
+    return session
+  }
   await session.end()
   return undefined
+}
+
+/** A lock that is held keeps no process alive that has nothing else to do. pg's types leave these two out. */
+function unref(session: pg.Client): void {
+  ;(session as unknown as { unref(): void }).unref()
+}
+
+function ref(session: pg.Client): void {
+  ;(session as unknown as { ref(): void }).ref()
 }
 
 /** A command that started the server lets those that joined it finish. */

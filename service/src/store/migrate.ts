@@ -55,6 +55,7 @@ export async function migrate(owner: Connection, options: MigrateOptions): Promi
     const plan = planMigrations(migrations, before)
     for (const migration of plan.pending) await apply(client, migration)
     if (options.serviceRole !== null) await grant(client, options.serviceRole)
+    else await client.query('/* migrate.queue_schema */ create schema if not exists pgboss')
     return {
       version: Math.max(0, ...migrations.map((m) => m.version), ...before.map((a) => a.version)),
       applied: plan.pending.map(label),

@@ -49,7 +49,9 @@ export function openQueue(connection: Connection, options: QueueOptions): QueueS
   })
   const boss = new PgBoss({
     ...(client as object),
+    // The migration made the schema: making one takes a right on the database that the service's role lacks.
     schema: 'pgboss',
+    createSchema: false,
     max: full ? 4 : 1,
     supervise: full,
     schedule: false,

@@ -5,7 +5,7 @@
  * by itself starts one when it first asks, which ends with its process. Nothing in it outlives a crash (fsync is off).
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,11 +72,19 @@ function findCluster(): Promise<Cluster> {
   return cluster
 }
 
-/** The server itself ends with this process; the folder is removed under it. */
+/** Ends with this process, however that ends; only a kill leaves the folder behind. */
 async function startOwnCluster(): Promise<Cluster> {
   const { postgres, folder } = await startCluster()
   const { owner, service } = postgres as unknown as Cluster
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  process.once('exit', () => {
+    const pid = Number(readFileSync(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8').split('\n')[0])
+    process.kill(pid, 'SIGQUIT')
+    // Nothing asynchronous runs any more.
+    const sleeper = new Int32Array(new SharedArrayBuffer(4))
+    for (let tries = 0; tries < 100 && existsSync(`${owner.host}/.s.PGSQL.5432`); tries++)
+      Atomics.wait(sleeper, 0, 0, 10)
+    for (const path of [folder, owner.host]) rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  })
   return { owner, service }
 }
 

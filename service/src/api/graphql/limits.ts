@@ -18,6 +18,8 @@ import { type RowDemand, rowDemandOf } from './rows.ts'
 
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
+  /** Of a document; what is long belongs into variables. One token can be a text of any length. */
+  characters: 128 * 1024,
   tokens: 2_000,
   /** Outside __schema and __type. */
   depth: 12,
@@ -53,6 +55,7 @@ export interface Shape {
 
 /** Throws GraphQL's own syntax error, or BAD_REQUEST. */
 export function parseDocument(source: string): DocumentNode {
+  if (source.length > LIMITS.characters) throw tooMuch('is too long', LIMITS.characters, 'characters')
   try {
     return parse(source, { maxTokens: LIMITS.tokens })
   } catch (error) {

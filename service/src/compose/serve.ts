@@ -1,0 +1,216 @@
+// The composition root of a serving process: what is made here, in which order, and how it goes down again.
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import { createMailer } from '../adapters/mail/mailer.ts'
+import { ownOriginsOf, workspaceHeaderNames } from '../api/auth.ts'
+import type { Call, Denial } from '../api/edge.ts'
+import { resolvers } from '../api/graphql/resolvers/index.ts'
+import { registerGraphQL } from '../api/graphql/route.ts'
+import { createSchema, operationsOf } from '../api/graphql/schema.ts'
+import { registerHealth } from '../api/http/health.ts'
+import { createMetrics, registerMetrics } from '../api/http/metrics.ts'
+import { createRateLimiter } from '../api/rate-limit.ts'
+import { createServer } from '../api/server.ts'
+import { authenticate } from '../app/authenticate.ts'
+import type { App, Context } from '../app/context.ts'
+import { RefusalRecorder } from '../app/refusals.ts'
+import { withListeningPort } from '../config/public-url.ts'
+import type { Config } from '../config/schema.ts'
+import { auditWitness } from '../engine/audit-witness.ts'
+import { heartbeat, housekeeping } from '../engine/housekeeping.ts'
+import { startMailSender } from '../engine/mail-sender.ts'
+import { startPeriodic } from '../engine/periodic.ts'
+import type { Log } from '../ports/runtime.ts'
+import { isUnavailable } from '../store/database.ts'
+import { removeServiceFile, writeServiceFile } from '../store/embedded-postgres.ts'
+import * as nodes from '../store/nodes.ts'
+import { type FirstStart, firstStart } from './first-start.ts'
+import { type Opened, openApp } from './open.ts'
+import { VERSION } from './version.ts'
+
+export interface Running {
+  readonly url: string
+  readonly first: FirstStart | null
+  /** Readiness off, drain, then everything down in the order in which it stands. Safe to call twice. */
+  stop(): Promise<void>
+}
+
+export interface ServeOptions {
+  readonly log: Log
+  /** Where the text of a mail goes when no mail is set up: outside the log, which would mask its link. */
+  readonly showMail: (text: string) => void
+  /** The service cannot go on, such as when it lost its data folder to another process. */
+  readonly onLost: (error: Error) => void
+}
+
+export async function startService(config: Config, options: ServeOptions): Promise<Running> {
+  const { log } = options
+  const opened = await openApp(config, log, { purpose: 'serve', onLost: options.onLost })
+  const node: nodes.NodeInfo = {
+    id: randomUUID(),
+    host: hostname(),
+    pid: process.pid,
+    roles: config.roles,
+    kids: opened.app.vault.kids,
+    version: VERSION,
+  }
+  const state = { draining: false }
+  const mailer = createMailer({
+    smtpUrl: config.mail.smtpUrl?.reveal() ?? null,
+    from: config.mail.from,
+    write: options.showMail,
+  })
+  let server: FastifyInstance | undefined
+  const services: { stop(): Promise<void> }[] = []
+
+  const stop = async (): Promise<void> => {
+    state.draining = true
+    await closeServer(server, config.drainSeconds)
+    for (const service of services.reverse()) await service.stop()
+    await opened.queue.stop()
+    mailer.close()
+    await witnessLast(opened)
+    await nodes.leave(opened.app.db, node.id).catch(() => {})
+    await removeServiceFile(config.data)
+    await opened.close()
+  }
+
+  try {
+    await opened.queue.start()
+    await startMailSender(opened.app, opened.queue, mailer)
+    services.push(
+      startPeriodic(log, auditWitness(opened.app, opened.witness)),
+      startPeriodic(log, heartbeat(opened.app, node)),
+      startPeriodic(log, housekeeping(opened.app)),
+    )
+    server = await createHttp(config, opened, node, state)
+    const url = await listen(server, config, opened)
+    const first = config.demo ? await firstStart(opened.app, config.data) : null
+    const startedAt = opened.app.clock.now().toISOString()
+    await writeServiceFile(config.data, { pid: process.pid, startedAt, url, version: VERSION })
+    let stopped: Promise<void> | undefined
+    return {
+      url,
+      first,
+      stop: () => {
+        stopped ??= stop()
+        return stopped
+      },
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The last head is written outside also at a clean end, so that a cut after it is found. */
+async function witnessLast(opened: Opened): Promise<void> {
+  try {
+    await auditWitness(opened.app, opened.witness).runOnce()
+  } catch (error) {
+    opened.app.log.warn({ err: error }, 'the last head of the audit log was not written outside the database')
+  }
+}
+
+async function listen(server: FastifyInstance, config: Config, opened: Opened): Promise<string> {
+  await server.listen({ host: config.host, port: config.port })
+  const address = server.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : config.port
+  const { publicUrl } = withListeningPort(config, port)
+  opened.setPublicUrl(publicUrl)
+  return publicUrl
+}
+
+/** Requests under way get until the deadline; connections that are still open then are cut. */
+async function closeServer(server: FastifyInstance | undefined, seconds: number): Promise<void> {
+  if (server === undefined) return
+  const deadline = setTimeout(() => server.server.closeAllConnections(), seconds * 1000)
+  try {
+    await server.close()
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+async function createHttp(
+  config: Config,
+  opened: Opened,
+  node: nodes.NodeInfo,
+  state: { readonly draining: boolean },
+): Promise<FastifyInstance> {
+  const { app, database } = opened
+  const now = () => performance.now()
+  const schema = createSchema<Context>(resolvers)
+  const metrics = createMetrics({
+    operations: operationsOf(schema),
+    pool: () => {
+      const { open, idle, waiting } = database.connections()
+      return { total: open, idle, waiting }
+    },
+  })
+  const server = createServer({
+    log: app.log,
+    trustProxy: config.trustProxy,
+    tls: config.tls,
+    maxConnections: config.limits.maxConnections,
+    isUnavailable,
+    draining: () => state.draining,
+    onAnswered: metrics.answered,
+  })
+  const refusals = new RefusalRecorder(app)
+  const ownOrigins = originsOf(app)
+  registerHealth(server, {
+    ready: () => nodes.beat(app.db, node),
+    draining: () => state.draining,
+    now,
+    log: app.log,
+  })
+  registerMetrics(server, metrics, { token: config.metrics.token?.reveal() ?? null })
+  if (config.roles.includes('api')) {
+    registerGraphQL<Context>(server, {
+      schema,
+      gatekeeper: { authenticate: (credentials, uid) => authenticate(app, credentials, uid) },
+      limiter: createRateLimiter(config.limits, now),
+      now,
+      ownOrigins,
+      workspaceHeaders: workspaceHeaderNames(config.workspaceHeaders),
+      contextFor: (call) => contextOf(app, call),
+      onDenied: (denial) => recordDenial(refusals, denial),
+      observe: metrics.operation,
+      isUnavailable,
+      log: app.log,
+    })
+  }
+  return server
+}
+
+/** Made anew only when the address changes, which it does once: when a server on a free port knows its port. */
+function originsOf(app: App): () => ReadonlySet<string> {
+  let made = { url: '', origins: ownOriginsOf(app.settings.publicUrl) }
+  return () => {
+    const url = app.settings.publicUrl
+    if (made.url !== url) made = { url, origins: ownOriginsOf(url) }
+    return made.origins
+  }
+}
+
+const contextOf = (app: App, { identity, admission, request, idempotency }: Call): Context => ({
+  ...app,
+  actor: identity.actor,
+  workspace: admission.workspace,
+  visible: admission.visible,
+  request,
+  idempotency,
+})
+
+async function recordDenial(refusals: RefusalRecorder, denial: Denial): Promise<void> {
+  const { actor, selection } = denial.identity
+  await refusals.record({
+    actor,
+    address: denial.request.address,
+    event: 'mutation_denied',
+    metadata: { operations: denial.operations, code: denial.code },
+    at: selection.kind === 'found' ? selection.workspace : 'account',
+  })
+}
