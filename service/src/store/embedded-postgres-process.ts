@@ -10,7 +10,8 @@ import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { totalmem, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Binaries, isAlive, openLog, unless } from './embedded-postgres-files.ts'
+import { isAlive, openLog, unless } from './embedded-postgres-files.ts'
+import type { Binaries } from './embedded-postgres-package.ts'
 
 /** How PostgreSQL's programs are run here. */
 export interface Launch {
@@ -25,7 +26,8 @@ export interface Launch {
 /** Ends PostgreSQL cleanly (fast stop) when we are killed. Linux only; elsewhere the next start finds it and ends it. */
 const DIES_WITH_US = ['setpriv', '--pdeathsig', 'INT']
 
-export async function chooseLaunch(): Promise<Launch> {
+/** `userNamespaces: false` is for the test of what is done where the system refuses them. */
+export async function chooseLaunch({ userNamespaces = true } = {}): Promise<Launch> {
   const uid = process.getuid?.() ?? 0
   if (uid !== 0 && isKnownUser()) {
     const prefix = (await works([...DIES_WITH_US, 'true'])) ? DIES_WITH_US : []
@@ -34,7 +36,7 @@ export async function chooseLaunch(): Promise<Launch> {
   // The namespace's user must have a name: PostgreSQL looks it up.
   const other = String(await unprivilegedUser())
   const mapped = ['unshare', '--user', `--map-user=${other}`, `--map-group=${other}`]
-  for (const prefix of [[...DIES_WITH_US, ...mapped], mapped]) {
+  for (const prefix of userNamespaces ? [[...DIES_WITH_US, ...mapped], mapped] : []) {
     if (await works([...prefix, 'true'])) return { prefix, owner: uid, switchesUser: false }
   }
   if (uid !== 0) {
@@ -129,6 +131,8 @@ export interface ServerOptions {
   readonly purpose: string
   /** Beyond the settings below; a test cluster turns fsync off. */
   readonly settings: Readonly<Record<string, string>>
+  /** Gives up waiting, and ends what was started. */
+  readonly signal: AbortSignal
 }
 
 function settingsFor(options: ServerOptions): Record<string, string> {
@@ -167,10 +171,14 @@ export interface Server {
   readonly pid: number
   /** Settles when the postmaster has ended, with a word on how. */
   readonly exited: Promise<string>
+  hasEnded(): boolean
   readonly child: ChildProcess
 }
 
-/** Starts the postmaster and waits until it takes connections. A string: it ended instead, with this in its log. */
+/**
+ * Starts the postmaster and waits until it takes connections; recovery after a crash may take its time. A string: it
+ * ended instead, and this is what it wrote to its log.
+ */
 export async function startServer(options: ServerOptions): Promise<Server | string> {
   const settings = Object.entries(settingsFor(options)).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const argv = [...options.launch.prefix, options.binaries.postgres, '-D', options.cluster, ...settings]
@@ -188,23 +196,35 @@ export async function startServer(options: ServerOptions): Promise<Server | stri
   } finally {
     await log.close()
   }
+  let ended: string | undefined
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
+  }).then((how) => {
+    ended = how
+    return how
   })
   child.unref()
-  let ended: string | undefined
-  void exited.then((how) => {
-    ended = how
-  })
   while (ended === undefined) {
     const found = await readPidFile(options.cluster)
     // setpriv and unshare become the program they start, so the child's id is the postmaster's.
-    if (found?.pid === child.pid && found?.status === 'ready') return { pid: found!.pid, exited, child }
+    if (found && found.pid === child.pid && found.status === 'ready') {
+      return { pid: found.pid, exited, hasEnded: () => ended !== undefined, child }
+    }
+    if (options.signal.aborted) child.kill('SIGINT')
     await pause(10)
   }
   const written = await readFile(join(options.data, 'postgres.log'))
   return `${written.subarray(logStart).toString('utf8').trim()} (${ended})`
+}
+
+/** SIGINT is PostgreSQL's fast stop; SIGQUIT leaves the rest to recovery at the next start, and loses nothing. */
+export async function endServer(server: Server): Promise<void> {
+  server.child.ref()
+  server.child.kill('SIGINT')
+  const late = setTimeout(() => server.child.kill('SIGQUIT'), 30_000)
+  await server.exited
+  clearTimeout(late)
 }
 
 export interface PidFile {
@@ -224,54 +244,66 @@ async function readPidFile(cluster: string): Promise<PidFile | undefined> {
 
 /**
  * The live postmaster of this cluster. A pid file whose number now belongs to somebody else (after a reboot, or in a
- * container, where numbers start again at 1) is removed together with any leftover backend, since PostgreSQL would
- * take it for a running server and refuse to start for ever.
+ * container, where numbers start again at 1) is removed, since PostgreSQL would take it for a running server and
+ * refuse to start for ever.
  */
 export async function findServer(cluster: string): Promise<PidFile | undefined> {
   const found = await readPidFile(cluster)
   if (!found || found.pid === 0 || !isAlive(found.pid)) return undefined
-  if (await isForeign(found.pid, cluster)) {
-    await clearLeftovers(cluster)
-    return undefined
-  }
-  return found
+  if (!(await isForeign(found.pid, cluster))) return found
+  // PostgreSQL looks for its leftovers by what the file says, so they go first.
+  await endOrphans(cluster)
+  await removePidFile(cluster, found.pid)
+  return undefined
 }
 
 /** True only when it is certain. Without /proc nothing is. */
 async function isForeign(pid: number, cluster: string): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  if (status === undefined) return false
-  // A zombie ended already; its parent has not looked yet.
-  if (/^\d+ \(.*\) Z/.test(status)) return true
-  // setpriv and unshare come first, but the pid file is written by PostgreSQL itself.
-  if (!/^\d+ \(postgres\)/.test(status)) return true
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  if (state === undefined) return false
+  // A zombie has ended; who should look after it never did. It counts as alive for PostgreSQL.
+  if (/^\d+ \(.*\) Z/s.test(state) || !/^\d+ \(postgres\)/.test(state)) return true
   const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
   return cwd !== undefined && cwd !== cluster
 }
 
-/**
- * Ends backends that outlived their postmaster (it was killed alone; a busy one does not notice for long) and removes
- * the pid file. Only for when no postmaster is alive.
- */
-export async function clearLeftovers(cluster: string): Promise<number> {
-  const left = await processesIn(cluster)
-  for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
-    for (const pid of left.filter(isAlive)) process.kill(pid, signal)
-    for (let tries = 0; tries < 50 && left.some(isAlive); tries++) await pause(10)
-  }
-  await rm(join(cluster, 'postmaster.pid'), { force: true })
-  return left.length
+/** Only while it still names the process that is known to be gone; 0 for a file that a crash left empty. */
+export async function removePidFile(cluster: string, pid: number): Promise<void> {
+  if ((await readPidFile(cluster))?.pid === pid) await rm(join(cluster, 'postmaster.pid'), { force: true })
 }
 
-/** Every PostgreSQL process works in its cluster's folder. */
-async function processesIn(cluster: string): Promise<number[]> {
-  const entries = await readdir('/proc').catch(() => [])
-  const found: number[] = []
-  for (const entry of entries) {
-    if (!/^\d+$/.test(entry)) continue
-    const cwd = await readlink(`/proc/${entry}/cwd`).catch(() => undefined)
-    const name = await readFile(`/proc/${entry}/comm`, 'utf8').catch(() => '')
-    if (cwd === cluster && name.trim() === 'postgres') found.push(Number(entry))
+/**
+ * Ends backends that outlived their postmaster: where it was killed alone, a busy one goes on for as long as its
+ * statement takes, and nothing can start meanwhile. They have no way to commit anything any more that recovery would
+ * not know. How many there were.
+ */
+export async function endOrphans(cluster: string): Promise<number> {
+  const processes = await processesIn(cluster)
+  const postmasters = new Set(processes.filter(({ title }) => !title.startsWith('postgres: ')).map(({ pid }) => pid))
+  const orphans = processes.filter(({ pid, parent }) => !postmasters.has(pid) && !postmasters.has(parent))
+  for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
+    for (const { pid } of orphans) if (isAlive(pid)) process.kill(pid, signal)
+    for (let tries = 0; tries < 50 && orphans.some(({ pid }) => isAlive(pid)); tries++) await pause(10)
+  }
+  return orphans.length
+}
+
+interface Process {
+  readonly pid: number
+  readonly parent: number
+  readonly title: string
+}
+
+/** Every PostgreSQL process works in its cluster's folder. Backends call themselves "postgres: what they do". */
+export async function processesIn(cluster: string): Promise<Process[]> {
+  const found: Process[] = []
+  for (const entry of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(entry) || (await readlink(`/proc/${entry}/cwd`).catch(() => '')) !== cluster) continue
+    const [title, state] = await Promise.all(
+      ['cmdline', 'stat'].map((name) => readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => '')),
+    )
+    const parent = /^\d+ \(postgres\) [^Z] (\d+)/.exec(state!)?.[1]
+    if (parent) found.push({ pid: Number(entry), parent: Number(parent), title: title! })
   }
   return found
 }

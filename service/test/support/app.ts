@@ -135,7 +135,12 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
           onError: (error) => log.error({ err: error }, 'the queue failed'),
         })
       : null
-  await real?.start()
+  try {
+    await real?.start()
+  } catch (error) {
+    await database.close()
+    throw error
+  }
   const recording: Queue = {
     send: async (_tx, queue, data) => {
       jobs.push({ queue, data })

@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Connection, connect } from '../../src/store/connection.ts'
 import { type Database, type Db, openDatabase } from '../../src/store/database.ts'
-import { type EmbeddedPostgres, type Log, startWithSettings } from '../../src/store/embedded-postgres.ts'
+import { type EmbeddedPostgres, type Log, startWithInternals } from '../../src/store/embedded-postgres.ts'
 import { migrate, readMigrations } from '../../src/store/migrate.ts'
 
 type SocketConnection = Extract<Connection, { host: string }>
@@ -57,9 +57,9 @@ export async function startTestCluster(): Promise<TestCluster> {
 
 async function startCluster(): Promise<{ postgres: EmbeddedPostgres; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'yardmaster-test-'))
-  const postgres = await startWithSettings(
+  const postgres = await startWithInternals(
     { dataFolder: folder, purpose: 'command', log: quietLog },
-    { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' },
+    { settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' } },
   )
   return { postgres, folder }
 }
