@@ -16,7 +16,7 @@ test('a check names stale files and writes nothing; generating writes what is st
   const copy = mkdtempSync(join(tmpdir(), 'yardmaster-generate-'))
   t.after(() => rmSync(copy, { recursive: true }))
   cpSync(join(root, 'contract'), join(copy, 'contract'), { recursive: true })
-  const all = ['docs/configuration.md', 'service/src/api/graphql/wire-types.ts']
+  const all = ['docs/cli.md', 'docs/configuration.md', 'service/src/api/graphql/wire-types.ts']
   assert.deepEqual(await generate(copy, { check: true }), all)
   assert.deepEqual(await generate(copy, { check: true }), all)
   assert.deepEqual(await generate(copy, { check: false }), all)

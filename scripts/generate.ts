@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { codegen } from '@graphql-codegen/core'
 import * as typescript from '@graphql-codegen/typescript'
 import { buildSchema, parse, printSchema } from 'graphql'
+import { renderCliReference } from '../service/src/cli/reference.ts'
 import { renderReference } from '../service/src/config/describe.ts'
 
 const HEADER = '// Generated from contract/*/*.graphql, do not edit: npm run generate\n'
@@ -13,6 +14,7 @@ const HEADER = '// Generated from contract/*/*.graphql, do not edit: npm run gen
 /** Every generated file: its path in the repository, and what it must hold. */
 export async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
+    ['docs/cli.md', renderCliReference()],
     ['docs/configuration.md', renderReference()],
     ['service/src/api/graphql/wire-types.ts', await wireTypes(readContract(root))],
   ])

@@ -11,7 +11,7 @@ interface Entry {
 }
 
 const root = join(import.meta.dirname, '..')
-const read = (file: string): Record<string, never> => JSON.parse(readFileSync(join(root, file), 'utf8'))
+const read = (file: string): Record<string, unknown> => JSON.parse(readFileSync(join(root, file), 'utf8'))
 const packages = Object.entries((read('package-lock.json').packages ?? {}) as Record<string, Entry>)
 
 test('every package in the lock file has a hash and names no address', () => {

@@ -32,8 +32,21 @@ function install(): void {
 /** Nothing asynchronous runs any more. */
 function sweep(): void {
   for (const child of children.keys()) child.kill('SIGKILL')
-  for (const data of dataFolders) endPostgres(data)
+  for (const data of dataFolders) {
+    endService(data)
+    endPostgres(data)
+  }
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** Where npm stands between us and the service, killing npm leaves it running. */
+function endService(data: string): void {
+  try {
+    const { pid } = JSON.parse(readFileSync(join(data, 'service.json'), 'utf8')) as { pid: number }
+    if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts')) process.kill(pid, 'SIGKILL')
+  } catch {
+    // There is none.
+  }
 }
 
 function endPostgres(data: string): void {

@@ -13,7 +13,8 @@ import { atExit, removeAtExit } from './leftovers.ts'
 export const root = join(import.meta.dirname, '..', '..')
 export const pinnedNode = join(root, 'node_modules', '.bin', 'node')
 const main = join(root, 'service', 'src', 'main.ts')
-const entry = existsSync(main) ? main : join(import.meta.dirname, 'run-serve.ts')
+const complete = existsSync(main) && existsSync(join(root, 'service', 'src', 'cli', 'doctor.ts'))
+const entry = complete ? main : join(import.meta.dirname, 'run-serve.ts')
 
 export interface LaunchOptions {
   /** Without one: a new empty one, removed when this process ends. */
@@ -139,9 +140,9 @@ export async function startProcess(options: LaunchOptions = {}): Promise<Service
   const began = performance.now()
   const launched = await launch(options)
   const url = await launched.address
-  await firstAnswer(url, launched.exited)
-  const answeredAfterMs = performance.now() - began
   const key = readKey(launched.dataFolder)
+  await firstAnswer(url, key, launched.exited)
+  const answeredAfterMs = performance.now() - began
   return {
     ...launched,
     url,
@@ -159,16 +160,16 @@ export async function startProcess(options: LaunchOptions = {}): Promise<Service
   }
 }
 
-/** Any answer of the API counts; a request without a key is answered with 401. */
-async function firstAnswer(url: string, exited: Promise<Exit>): Promise<void> {
+/** With a key, an answer that took a look into the database; without one, any answer of the API. */
+async function firstAnswer(url: string, key: string, exited: Promise<Exit>): Promise<void> {
   let ended: Exit | undefined
   void exited.then((exit) => {
     ended = exit
   })
   for (;;) {
     try {
-      const { status } = await graphql(url, '', '{ __typename }')
-      if (status < 500) return
+      const { status } = await graphql(url, key, '{ apiKeyIdentity { isValid } }')
+      if (status === 200) return
     } catch (error) {
       if (ended) throw new Error(`The service ended before it answered (${said(ended)})`, { cause: error })
     }

@@ -29,14 +29,17 @@ export function readCredentials(request: Headed, own: { readonly ownOrigins: Rea
   return token === null ? { kind: 'none' } : { kind: 'session', token }
 }
 
-/** For pages, which are read by plain navigation and change nothing on a GET. Two cookies of the name are none. */
-export function readSessionCookie(request: Headed): string | null {
+/** For pages, which are read by plain navigation and change nothing on a GET. */
+export const readSessionCookie = (request: Headed): string | null => readCookie(request, SESSION_COOKIE)
+
+/** Two cookies of the name, set for different paths or by a neighbour, are none. */
+export function readCookie(request: Headed, name: string): string | null {
   const { cookie } = request.headers
   if (cookie === undefined) return null
   let found: string | null = null
   for (const part of cookie.split(';')) {
     const at = part.indexOf('=')
-    if (at === -1 || part.slice(0, at).trim() !== SESSION_COOKIE) continue
+    if (at === -1 || part.slice(0, at).trim() !== name) continue
     const value = part.slice(at + 1).trim()
     if (found !== null && found !== value) return null
     found = value

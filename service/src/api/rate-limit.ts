@@ -112,9 +112,11 @@ export function addressScope(address: string): string {
   const [head = '', tail] = bare.toLowerCase().split('::')
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
-    // A dotted end stands for two groups; only how many there are matters here.
-    const behind = tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0)
-    while (groups.length < 8 - behind) groups.push('0')
+    const behind = tail === '' ? [] : tail.split(':')
+    // A dotted end stands for two groups.
+    const width = behind.length + (tail.includes('.') ? 1 : 0)
+    while (groups.length < 8 - width) groups.push('0')
+    groups.push(...behind)
   }
   return `${groups
     .slice(0, 4)

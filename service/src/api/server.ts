@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError } from '../domain/errors.ts'
 import type { Log } from './edge.ts'
@@ -98,6 +99,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.maxConnections = options.maxConnections
   app.server.maxHeadersCount = MOST_HEADERS
 
+  closeUnused(app)
   requireAccess(app)
   // Each kind of route brings the parser of what it reads; nothing else is read at all.
   app.removeAllContentTypeParsers()
@@ -170,6 +172,53 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return { status: 500, code: 'INTERNAL', message: masked(request.id), retryAfter: null }
   }
 }
+
+/**
+ * Answers what is going on and closes the rest at once. Past the deadline it waits for nobody: while a server closes, Node
+ * no longer looks at its timeouts, so one slow client could hold the process for ever.
+ */
+export async function stopServer(app: FastifyInstance, graceMs: number): Promise<void> {
+  const deadline = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  try {
+    await app.close()
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+// Node closes the connections that wait for a further request, but takes one that never sent its first for busy; and it
+// would keep one alive whose request began before the stop.
+function closeUnused(app: FastifyInstance): void {
+  const open = new Set<Socket>()
+  const going = new Set<FastifyReply>()
+  let closing = false
+  app.server.on(isTls(app) ? 'secureConnection' : 'connection', (socket: Socket) => {
+    if (closing) {
+      socket.destroy()
+      return
+    }
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  app.addHook('onRequest', (_request, reply, done) => {
+    going.add(reply)
+    // Comes also when the client has gone, where onResponse does not.
+    reply.raw.once('close', () => going.delete(reply))
+    done()
+  })
+  app.addHook('preClose', (done) => {
+    closing = true
+    const busy = new Set<Socket>()
+    for (const reply of going) {
+      busy.add(reply.request.raw.socket)
+      if (!reply.sent) reply.header('connection', 'close')
+    }
+    for (const socket of open) if (!busy.has(socket)) socket.destroy()
+    done()
+  })
+}
+
+const isTls = (app: FastifyInstance): boolean => app.server instanceof TlsServer
 
 interface Classified {
   readonly status: number

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { chainInput } from '../domain/audit.ts'
+import { chainInput, isCounted } from '../domain/audit.ts'
 import { invalidInput } from '../domain/errors.ts'
 import { parseInstant } from '../domain/text.ts'
 import type { WitnessedHead } from '../ports/audit-witness.ts'
@@ -55,16 +55,17 @@ const GENESIS = Buffer.alloc(32)
 
 const same = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
 
-/** Reads the whole chain and says everything that does not fit, at most twenty faults. */
+/** Reads the whole chain and says everything that does not fit, at most twenty faults. Safe beside a running service. */
 export async function verifyAudit(db: Db, vault: Vault, witnesses: readonly WitnessedHead[]): Promise<Verification> {
   const faults: string[] = []
   const fault = (text: string): void => {
     if (faults.length < MAX_FAULTS) faults.push(text)
   }
+  const known = new Set(vault.kids)
   // The head first: rows that commit while we read come after it and are not asked of it.
   const head = await audit.readHead(db)
-  const waiting = new Map<number, WitnessedHead[]>()
-  for (const one of witnesses) waiting.set(one.id, [...(waiting.get(one.id) ?? []), one])
+  const waiting = Map.groupBy(witnesses, (one) => one.id)
+  const uncounted = new Set<number>()
   let previous: Buffer = GENESIS
   let last = 0
   let rows = 0
@@ -74,8 +75,7 @@ export async function verifyAudit(db: Db, vault: Vault, witnesses: readonly Witn
     for (const row of batch) {
       rows++
       if (row.id !== last + 1) fault(`rows ${last + 1} to ${row.id - 1} are missing`)
-      if (!vault.kids.includes(row.kid))
-        fault(`row ${row.id} names the master key ${row.kid}, which is not in the ring`)
+      if (!known.has(row.kid)) fault(`row ${row.id} names the master key ${row.kid}, which is not in the ring`)
       else if (!same(vault.auditMac(chainInput(previous, row), row.kid), row.mac)) {
         fault(`row ${row.id} was changed, or what stands before it was`)
       }
@@ -84,20 +84,32 @@ export async function verifyAudit(db: Db, vault: Vault, witnesses: readonly Witn
       }
       waiting.delete(row.id)
       if (row.id === head.id && same(row.mac, head.mac)) headSeen = true
+      if (isCounted(row.eventType)) uncounted.add(row.id)
       previous = row.mac
       last = row.id
     }
     if (batch.length < BATCH) break
   }
   if (!headSeen) fault(`the head in the database (row ${head.id}) is not in the log`)
+  if ((await audit.countUpTo(db, last)) !== rows) fault('there are rows that do not belong to the chain')
   for (const missing of [...waiting.values()].flat()) {
     if (missing.id > 0) fault(`row ${missing.id}, which ${missing.where} saw, is gone: the newest rows were cut off`)
   }
-  for (const count of await audit.readRefusals(db)) {
+  const counts = await audit.readRefusals(db)
+  for (const count of counts) {
     if (!audit.refusalMacs(vault, count).some((mac) => same(mac, count.mac))) {
       fault(`the count of refusals beside row ${count.auditId} was changed`)
     }
-    if (count.auditId > last) fault(`row ${count.auditId}, whose refusals are counted, is gone`)
+    // Refusals that were recorded after the walk are not asked for their row.
+    if (!uncounted.delete(count.auditId) && count.auditId <= last) {
+      fault(`there is a count of refusals beside row ${count.auditId}, which is none`)
+    }
+  }
+  for (const id of uncounted) fault(`the count of refusals beside row ${id} is gone`)
+  // The head last, too: a row and the head that names it are written together, so no row lies beyond it.
+  const end = await audit.readHead(db)
+  for (const id of [last, ...counts.map((one) => one.auditId)]) {
+    if (id > end.id) fault(`row ${id} lies beyond the head in the database (row ${end.id})`)
   }
   return { rows, head, witnesses: witnesses.length, faults }
 }

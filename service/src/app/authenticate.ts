@@ -66,7 +66,9 @@ async function withKey(
   const reject = (reason: Rejection['reason']) => anonymous({ reason, keyId: parsed.publicId })
   if (row === null || (row.kind === 'pair') !== (form === 'pair')) return reject('unknown')
   if (!app.vault.matches(parsed.secret, row.kid, row.secretHash)) return reject('unknown')
-  if (row.revoked) return reject('revoked')
+  // A person with no workspace left holds nothing any more, and neither does a key of theirs.
+  const held = row.kind !== 'personal' || (row.memberships ?? []).length > 0
+  if (row.revoked || !held) return reject('revoked')
   if (row.expired) return reject('expired')
   if (row.stale) touch(app, () => keys.touch(app.db, row.id))
   const key: KeyIdentity = {

@@ -71,11 +71,11 @@ export async function createEnvironment(ctx: Context, input: EnvironmentFields):
     const all = await environments.lock(unit.db, workspace.id)
     const slug = environmentSlug(displayName, new Set(all.map((one) => one.slug)))
     const id = await environments.insert(unit.db, workspace.id, { slug, displayName, type })
-    await save(ctx, unit, id, fields)
+    const credentials = await save(ctx, unit, id, fields)
     if (fields.isDefault === true || !all.some((one) => one.type === type && one.isDefault)) {
       await environments.makeDefault(unit.db, workspace.id, id, type)
     }
-    unit.record('environment_created', { slug, type })
+    unit.record('environment_created', { slug, type, ...(credentials.length > 0 && { credentials }) })
     return { slug }
   })
 }
@@ -96,30 +96,30 @@ export async function updateEnvironment(
     if (fields.isDefault === false && environment.isDefault) {
       throw conflict('isDefault: make another environment of the type the default instead.')
     }
-    await save(ctx, unit, environment.id, fields)
+    const credentials = await save(ctx, unit, environment.id, fields)
     if (fields.isDefault === true) {
       await environments.makeDefault(unit.db, workspace.id, environment.id, environment.type)
     }
     const changed = Object.keys(input).filter((key) => input[key as keyof EnvironmentFields] !== undefined)
-    unit.record('environment_updated', { slug, fields: changed })
+    unit.record('environment_updated', { slug, fields: changed, ...(credentials.length > 0 && { credentials }) })
     return { slug }
   })
 }
 
-/** Credentials in the repository's address go where secrets go; the address keeps none. */
-async function save(ctx: Context, unit: Unit, environmentId: number, fields: EnvironmentFields): Promise<void> {
+/** Credentials in the repository's address go where secrets go; the address keeps none. Gives the names of those. */
+async function save(ctx: Context, unit: Unit, environmentId: number, fields: EnvironmentFields): Promise<string[]> {
   const workspace = workspaceOf(ctx)
   if (fields.repositoryUrl === undefined) {
     await environments.update(unit.db, workspace.id, environmentId, fields)
-    return
+    return []
   }
   const { url, credentials } = parseRepositoryUrl(fields.repositoryUrl)
   await environments.update(unit.db, workspace.id, environmentId, { ...fields, repositoryUrl: url })
   for (const [name, value] of Object.entries(credentials)) {
     const place = { workspaceId: workspace.id, environmentId, kind: 'credential', name } as const
     await secrets.set(unit.db, ctx.vault, place, value)
-    unit.record('secret_set', { environment: environmentId, kind: 'credential', name })
   }
+  return Object.keys(credentials)
 }
 
 export async function archiveEnvironment(ctx: Context, slug: string): Promise<void> {

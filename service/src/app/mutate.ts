@@ -14,8 +14,11 @@ import type { Context } from './context.ts'
 
 export interface Unit {
   readonly db: Db
-  /** Writes an audit record with this transaction; of the context's workspace unless another is named. */
-  record(event: EventType, metadata: Readonly<Record<string, unknown>>, at?: AuditPlace): void
+  /**
+   * Writes an audit record with this transaction; of the context's workspace, by the context's actor, unless another
+   * is named. Somebody who signs in becomes an actor only inside the transaction.
+   */
+  record(event: EventType, metadata: Readonly<Record<string, unknown>>, at?: AuditPlace, actor?: Actor): void
 }
 
 export type AuditPlace = Pick<WorkspaceRef, 'id' | 'name'> | 'account'
@@ -73,8 +76,8 @@ function replay<T>(answer: Answer): T {
 async function transact<T>(ctx: Context, work: (unit: Unit) => Promise<T>): Promise<T> {
   return await inTransaction(ctx.db, async (tx) => {
     const entries: AuditEntry[] = []
-    const record: Unit['record'] = (event, metadata, at) => {
-      entries.push(auditEntry(ctx.actor, event, metadata, at ?? ctx.workspace ?? 'account'))
+    const record: Unit['record'] = (event, metadata, at, actor) => {
+      entries.push(auditEntry(actor ?? ctx.actor, event, metadata, at ?? ctx.workspace ?? 'account'))
     }
     const value = await work({ db: tx, record })
     await audit.append(tx, ctx.vault, entries)

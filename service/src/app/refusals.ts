@@ -3,7 +3,7 @@
 // next one, so that the first refusal is on record before it is answered and a thousand cost two transactions.
 import type { Actor } from '../domain/actor.ts'
 import { actorScope } from '../domain/actor.ts'
-import type { EventType } from '../domain/audit.ts'
+import type { CountedEvent } from '../domain/audit.ts'
 import { EVENTS } from '../domain/audit.ts'
 import * as audit from '../store/audit.ts'
 import { inTransaction } from '../store/database.ts'
@@ -14,7 +14,7 @@ import { auditEntry } from './mutate.ts'
 export interface Refusal {
   readonly actor: Actor
   readonly address: string
-  readonly event: Extract<EventType, 'mutation_denied' | 'sign_in_refused'>
+  readonly event: CountedEvent
   readonly metadata: Readonly<Record<string, unknown>>
   readonly at: AuditPlace
 }

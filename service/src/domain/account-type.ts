@@ -24,8 +24,8 @@ interface Rights {
 
 const EVERYDAY: readonly AccountType[] = ['DEVELOPER', 'ANALYST', 'BUSINESS', 'SANDBOX_USER']
 
-// The one table of what each account type may do and whom it may grant. Nobody grants more than they hold: a security
-// administrator manages people but cannot make, change or remove an administrator.
+// The one table of what each account type may do and whom it may grant. A security administrator manages people, and so
+// gives the everyday types although it runs no jobs itself; it cannot make, change or remove an administrator.
 export const RIGHTS: Readonly<Record<AccountType, Rights>> = {
   ADMIN: { may: CAPABILITIES, grants: ACCOUNT_TYPES },
   WORKSPACE_ADMIN: {

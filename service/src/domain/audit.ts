@@ -44,6 +44,13 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS
 
+/** Refusals: one record an hour for each principal, with a count beside it. */
+export const COUNTED_EVENTS = ['sign_in_refused', 'mutation_denied'] as const satisfies readonly EventType[]
+
+export type CountedEvent = (typeof COUNTED_EVENTS)[number]
+
+export const isCounted = (event: string): boolean => (COUNTED_EVENTS as readonly string[]).includes(event)
+
 export type ActorType = 'user' | 'api_key' | 'system'
 
 /** A record before the log gives it its id, time and mac. */

@@ -40,29 +40,45 @@ export function parseRepositoryUrl(text: string): RepositoryAddress {
   if (address.length > 2048 || hasControl(address)) throw bad('too long or with control characters')
   if (address.startsWith('-') || address.includes('::')) throw bad('not an address that git may be given')
   if (address.startsWith('/')) return { url: address, credentials: {} }
-  if (/^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^/-][^\s]*$/.test(address)) return { url: address, credentials: {} }
+  if (SCP_FORM.test(address)) return { url: address, credentials: {} }
   let url: URL
   try {
     url = new URL(address)
   } catch {
     throw bad('not an address')
   }
-  if (!['https:', 'http:', 'ssh:'].includes(url.protocol) || url.hostname === '' || url.hostname.startsWith('-')) {
+  // git decodes the whole of an ssh address, so what is written as %2d is a hyphen to it, and an option to ssh.
+  const [host, user, password] = [url.hostname, url.username, url.password].map(decoded)
+  if (host === undefined || user === undefined || password === undefined) throw bad('a % that encodes nothing')
+  if (!['https:', 'http:', 'ssh:'].includes(url.protocol) || host === '' || /^-|[\s/\\]/.test(host)) {
     throw bad('not an address of a kind that is allowed')
   }
+  if (hasControl(host + user + password) || user.startsWith('-')) throw bad('a user or password that git cannot use')
   const credentials: { username?: string; token?: string } = {}
-  if (url.password !== '') credentials.token = decodeURIComponent(url.password)
-  if (url.protocol !== 'ssh:' && url.username !== '') {
+  if (password !== '') credentials.token = password
+  if (url.protocol !== 'ssh:' && user !== '') {
     // https://<token>@host is the common short form: without a password the user part is the token.
-    if (url.password === '') credentials.token = decodeURIComponent(url.username)
-    else credentials.username = decodeURIComponent(url.username)
+    if (password === '') credentials.token = user
+    else credentials.username = user
     url.username = ''
   }
   url.password = ''
   return { url: url.toString(), credentials }
 }
 
-const BRANCH = /^(?!-)(?!.*(?:\.\.|@\{|\/\/|\.lock$|\/$|\.$))[^\s~^:?*[\\]{1,255}$/
+// `git@host:path`. Neither part may look like an option, and `//` behind the colon is the start of a URL gone wrong.
+const SCP_FORM = /^[A-Za-z0-9_.][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:(?!-|\/\/)\S+$/
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+// The rules of git-check-ref-format, and no leading hyphen, which git would take for an option.
+const BRANCH = /^(?!@$|[-/])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)|\/$|\.$))(?!\.)[^\s~^:?*[\\]{1,255}$/
 
 export function parseBranch(text: string, field: string): string {
   if (hasControl(text) || !BRANCH.test(text)) throw invalidInput(`${field}: not a name that git allows for a branch.`)
@@ -75,7 +91,7 @@ const PACKAGE =
 export function parseFields(fields: EnvironmentFields): EnvironmentFields {
   const { displayName, defaultBranch, deploymentBranch, installStep, pythonPackages, excludedFiles } = fields
   for (const one of pythonPackages ?? []) {
-    if (one.length > 200 || !PACKAGE.test(one)) {
+    if (one.length > 200 || hasControl(one) || !PACKAGE.test(one)) {
       throw invalidInput(
         `pythonPackages: "${one.slice(0, 60)}" is not a package with an optional version (dbt-core==1.10.0).`,
       )
@@ -101,6 +117,7 @@ export function environmentSlug(name: string, taken: ReadonlySet<string>): strin
   const base =
     name
       .normalize('NFKD')
+      .replace(/\p{Mark}+/gu, '')
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
       .slice(0, 60)

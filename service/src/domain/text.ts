@@ -6,7 +6,7 @@ const EMAIL = /^[^\s@,;:<>()[\]"\\]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Z
 
 export function parseEmail(text: string, field = 'email'): string {
   const email = text.trim()
-  if (email.length > 254 || !EMAIL.test(email) || email.includes('..')) {
+  if (email.length > 254 || !EMAIL.test(email) || email.includes('..') || hasControl(email)) {
     throw invalidInput(`${field}: not a well-formed e-mail address (such as ana@example.com).`)
   }
   return email
@@ -37,9 +37,10 @@ export function refuseNul(text: string, field: string): string {
 
 /** A timestamp of a filter: `YYYY-MM-DD`, with an optional time (space or T), fraction and Z or offset; UTC without. */
 export function parseInstant(text: string, field: string): string {
-  const match = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?)?(Z|[+-]\d{2}:\d{2})?$/.exec(
-    text.trim(),
-  )
+  const match =
+    /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?)?(Z|[+-](\d{2}):(\d{2}))?$/.exec(
+      text.trim(),
+    )
   const bad = (): AppError =>
     invalidInput(`${field}: not a time. Write YYYY-MM-DD or YYYY-MM-DD HH:MM:SS.ffffff (UTC unless it has an offset).`)
   if (match === null) throw bad()
@@ -54,5 +55,7 @@ export function parseInstant(text: string, field: string): string {
   const date = new Date(Date.UTC(year, month - 1, day))
   const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
   if (!exists || year < 1 || hour > 23 || minute > 59 || second > 59) throw bad()
+  // PostgreSQL takes no offset of sixteen hours or more.
+  if (Number(match[8] ?? 0) > 15 || Number(match[9] ?? 0) > 59) throw bad()
   return match[7] === undefined ? `${text.trim()}Z` : text.trim()
 }

@@ -8,6 +8,7 @@ import type { AuditEntry, AuditRow } from '../domain/audit.ts'
 import { chainInput, EVENT_SOURCES, EVENTS } from '../domain/audit.ts'
 import type { Visibility } from '../domain/policy.ts'
 import type { Db } from './database.ts'
+import { idSpaceUsedUp, MAX_ID } from './expected-errors.ts'
 import type { Vault } from './vault.ts'
 
 export interface AuditHead {
@@ -23,6 +24,7 @@ export async function append(tx: Db, vault: Vault, entries: readonly AuditEntry[
     from audit_head where id = 1 for update`.execute(tx)
   const head = rows[0]
   if (head === undefined) throw new Error('audit_head has no row')
+  if (head.last_id + entries.length > MAX_ID) throw idSpaceUsedUp('audit_log')
   let mac = head.last_mac
   const made = entries.map((entry, index) => {
     const event = EVENTS[entry.eventType]
@@ -86,15 +88,26 @@ export interface ChainedRow extends AuditRow {
   readonly mac: Buffer
 }
 
-/** The rows after `afterId` in the order of the chain, with the texts that the macs cover. */
+/**
+ * The rows after `afterId` in the order of the chain, with the texts that the macs cover. The wire form of a time does
+ * not tell the years before Christ from those after, which nobody needs but whoever changes a row.
+ */
 export async function readChain(db: Db, afterId: number, limit: number): Promise<ChainedRow[]> {
   const { rows } = await sql<ChainedRow>`
-    /* audit_chain */ select id, wire_time(created_at) as "createdAt",
+    /* audit_chain */ select id,
+      wire_time(created_at) || case when created_at < '0001-01-01Z' then ' BC' else '' end as "createdAt",
       workspace_id as "workspaceId", workspace_name as "workspaceName", actor_type as "actorType",
       actor_user_id as "actorUserId", actor_email as "actorEmail", event_source_id as "eventSourceId",
       event_source as "eventSource", event_id as "eventId", event_type as "eventType", metadata, kid, mac
     from audit_log where id > ${afterId} order by id limit ${limit}`.execute(db)
   return rows
+}
+
+/** How many rows there are up to an id, whatever their ids: also those that no walk from row 1 on would meet. */
+export async function countUpTo(db: Db, id: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    /* audit_count_up_to */ select count(*)::int as count from audit_log where id <= ${id}`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 export interface AuditFilter {
@@ -141,8 +154,18 @@ export async function list(db: Db, filter: AuditFilter): Promise<{ records: Audi
 
 // --- refusals: one record an hour for each principal and event, with a count beside it
 
-const refusalInput = (row: { auditId: number; count: number; updatedAt: string }): string =>
-  JSON.stringify(['refusal', row.auditId, row.count, row.updatedAt])
+interface CountedRefusals {
+  readonly principal: string
+  readonly eventId: number
+  /** When the hour began, in the wire form. */
+  readonly hour: string
+  readonly auditId: number
+  readonly count: number
+  readonly updatedAt: string
+}
+
+const refusalInput = (row: CountedRefusals): string =>
+  JSON.stringify(['refusal', row.principal, row.eventId, row.hour, row.auditId, row.count, row.updatedAt])
 
 /**
  * Adds to the count of this hour's record, or says that there is none yet. Two callers: the row lock makes the second
@@ -155,16 +178,16 @@ export async function countRefusal(
   eventId: number,
   by: number,
 ): Promise<boolean> {
-  const { rows } = await sql<{ audit_id: number; count: number; now: string }>`
-    /* audit_refusal_find */ select audit_id, count,
-      wire_time(clock_timestamp()) as now
+  const { rows } = await sql<{ audit_id: number; count: number; hour: string; now: string }>`
+    /* audit_refusal_find */ select audit_id, count, wire_time(hour) as hour, wire_time(clock_timestamp()) as now
     from audit_refusal
     where principal = ${principal} and event_id = ${eventId} and hour = date_trunc('hour', clock_timestamp())
     for update`.execute(tx)
   const found = rows[0]
   if (found === undefined) return false
   const count = found.count + by
-  const mac = vault.auditMac(refusalInput({ auditId: found.audit_id, count, updatedAt: found.now }))
+  const row = { principal, eventId, hour: found.hour, auditId: found.audit_id, count, updatedAt: found.now }
+  const mac = vault.auditMac(refusalInput(row))
   await sql`/* audit_refusal_count */ update audit_refusal set count = ${count}, updated_at = ${`${found.now}Z`}, mac = ${mac}
     where audit_id = ${found.audit_id}`.execute(tx)
   return true
@@ -181,27 +204,23 @@ export async function beginRefusals(
   vault: Vault,
   refusal: { principal: string; eventId: number; auditId: number; count: number },
 ): Promise<void> {
-  const { rows } = await sql<{ now: string }>`
-    select wire_time(clock_timestamp()) as now`.execute(tx)
-  const now = rows[0]?.now ?? ''
-  const mac = vault.auditMac(refusalInput({ auditId: refusal.auditId, count: refusal.count, updatedAt: now }))
+  const { rows } = await sql<{ now: string; hour: string }>`/* audit_refusal_time */
+    select wire_time(now) as now, wire_time(date_trunc('hour', now)) as hour from clock_timestamp() now`.execute(tx)
+  const { now, hour } = rows[0]!
+  const mac = vault.auditMac(refusalInput({ ...refusal, hour, updatedAt: now }))
   await sql`/* audit_refusal_begin */ insert into audit_refusal (principal, event_id, hour, audit_id, count, updated_at, mac)
-    values (${refusal.principal}, ${refusal.eventId}, date_trunc('hour', clock_timestamp()), ${refusal.auditId},
-      ${refusal.count}, ${`${now}Z`}, ${mac})
-    on conflict (principal, event_id, hour) do nothing`.execute(tx)
+    values (${refusal.principal}, ${refusal.eventId}, ${`${hour}Z`}, ${refusal.auditId}, ${refusal.count},
+      ${`${now}Z`}, ${mac})`.execute(tx)
 }
 
-export interface RefusalCount {
-  readonly auditId: number
-  readonly count: number
-  readonly updatedAt: string
+export interface RefusalCount extends CountedRefusals {
   readonly mac: Buffer
 }
 
 export async function readRefusals(db: Db): Promise<RefusalCount[]> {
   const { rows } = await sql<RefusalCount>`
-    /* audit_refusals */ select audit_id as "auditId", count, mac,
-      wire_time(updated_at) as "updatedAt"
+    /* audit_refusals */ select principal, event_id as "eventId", wire_time(hour) as hour, audit_id as "auditId", count,
+      mac, wire_time(updated_at) as "updatedAt"
     from audit_refusal order by audit_id`.execute(db)
   return rows
 }

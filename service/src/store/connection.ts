@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { expectedError } from './expected-errors.ts'
 
 export type Connection =
   | {
@@ -21,6 +22,8 @@ export interface SessionOptions {
   readonly applicationName: string
   /** What one statement may take. 0: no limit (migrations). */
   readonly queryTimeoutMs: number
+  /** What making a connection, or waiting for a free one of the pool, may take: 5 s; 2 s through a unix socket. */
+  readonly connectTimeoutMs?: number
 }
 
 /**
@@ -42,7 +45,7 @@ export function clientConfig(connection: Connection, options: SessionOptions): p
     statement_timeout: options.queryTimeoutMs || false,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     ...(options.queryTimeoutMs > 0 && { query_timeout: options.queryTimeoutMs + ANSWER_GRACE_MS }),
-    connectionTimeoutMillis: unixSocket ? 2_000 : 5_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? (unixSocket ? 2_000 : 5_000),
     // A peer that vanished without a word is noticed by the kernel, not only by the next query's time limit.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -130,13 +133,14 @@ interface Wire {
 }
 
 /**
- * pg's client, with three habits of its own:
+ * pg's client, with four habits of its own:
  *
  * - a text with values becomes a named prepared statement;
  * - a query that got no answer in time ends the connection. pg itself only rejects the promise and leaves the
  *   statement running, so that everything after it on that connection (the rollback first) waits behind it;
  * - a connection that fails while somebody holds it is no 'error' event without a listener, which would end the
- *   process: the query under way is rejected, and that is enough.
+ *   process: the query under way is rejected, and that is enough;
+ * - what a caller brought about (expected-errors.ts) is thrown as an error of ours.
  */
 export class Client extends pg.Client {
   /** Says why this connection must not be used again; the pool destroys it on release. */
@@ -169,7 +173,7 @@ export class Client extends pg.Client {
       } else if (isStalePlan(error)) {
         this.spoilt ??= error
       }
-      throw error
+      throw (error instanceof pg.DatabaseError && expectedError(error)) || error
     })
   }
 }

@@ -28,14 +28,17 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join, parse } from 'node:path'
 
 /** Makes the folder, closes it to everybody else (0700), and gives back its real path. */
 export async function prepareDataFolder(folder: string, mode = 0o700): Promise<string> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = await realpath(folder)
+    if ([parse(path).root, homedir(), tmpdir()].includes(path)) {
+      throw new Error(`${path} cannot be the data folder, which is closed to everybody else: choose a folder in it`)
+    }
     if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode)
     await writeFile(join(path, '.gitignore'), '*\n', { flag: 'wx' }).catch(unless('EEXIST'))
     return path
@@ -191,6 +194,15 @@ export function isAlive(pid: number): boolean {
     return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** To a process that may be gone already. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    unless('ESRCH')(error as NodeJS.ErrnoException)
   }
 }
 

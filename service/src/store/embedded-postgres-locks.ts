@@ -39,7 +39,7 @@ async function open(door: Door, what: string): Promise<pg.Client> {
   try {
     return await connect(
       { host: door.socketFolder, port: door.port, user: OWNER, password: door.passwords.owner, database: 'postgres' },
-      { applicationName: `yardmaster ${what} (pid ${process.pid})`, queryTimeoutMs: 5_000 },
+      { applicationName: `yardmaster ${what} (pid ${process.pid})`, queryTimeoutMs: 10_000, connectTimeoutMs: 10_000 },
     )
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== '28P01') throw error
@@ -122,6 +122,7 @@ export async function untilDropped(session: pg.Client): Promise<void> {
 /** A command that started the server lets those that joined it finish, within limits. */
 export async function waitForOthers(session: pg.Client, limitMs: number): Promise<void> {
   const began = performance.now()
+  keepingAwake(session)
   while (performance.now() - began < limitMs) {
     // A server that does not answer has no users either.
     if (await takeAlone(session).catch(() => true)) return
@@ -154,7 +155,13 @@ function keepingNobodyAwake(session: pg.Client): pg.Client {
   return session
 }
 
-export async function endSession(session: pg.Client): Promise<void> {
+function keepingAwake(session: pg.Client): pg.Client {
   ;(session as unknown as { ref(): void }).ref()
-  await session.end().catch(() => {})
+  return session
+}
+
+export async function endSession(session: pg.Client): Promise<void> {
+  await keepingAwake(session)
+    .end()
+    .catch(() => {})
 }

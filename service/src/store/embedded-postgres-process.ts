@@ -10,7 +10,7 @@ import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { totalmem, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isAlive, openLog, unless } from './embedded-postgres-files.ts'
+import { isAlive, openLog, sendSignal, unless } from './embedded-postgres-files.ts'
 import type { Binaries } from './embedded-postgres-package.ts'
 
 /** How PostgreSQL's programs are run here. */
@@ -84,18 +84,20 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/
  * backend. The libraries are named relative to the working folder, because a colon in a path cannot be escaped.
  */
 function environment(): NodeJS.ProcessEnv {
-  return { PATH, LD_LIBRARY_PATH: 'postgres-lib', LC_ALL: 'C', TZ: 'UTC' }
+  const loader = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'
+  return { PATH, [loader]: 'postgres-lib', LC_ALL: 'C', TZ: 'UTC' }
 }
 
 export async function runInitdb(
   place: { data: string; binaries: Binaries; launch: Launch },
-  options: { folder: string; superuser: string; passwordFile: string },
+  options: { folder: string; superuser: string; passwordFile: string; durable: boolean },
 ): Promise<void> {
   const argv = [
     ...place.launch.prefix,
     place.binaries.initdb,
     ...['-D', options.folder, '-U', options.superuser, `--pwfile=${options.passwordFile}`],
     ...['--locale=C', '--encoding=UTF8', '--auth-local=scram-sha-256', '--auth-host=reject', '--no-instructions'],
+    ...(options.durable ? [] : ['--no-sync']),
   ]
   const child = spawn(argv[0]!, argv.slice(1), {
     cwd: place.data,
@@ -267,6 +269,13 @@ async function isForeign(pid: number, cluster: string): Promise<boolean> {
   return cwd !== undefined && cwd !== cluster
 }
 
+/** The socket has a lock file too, with the same trap; its folder outlives a restarted container just as well. */
+export async function removeForeignSocketLock(socketFolder: string, cluster: string): Promise<void> {
+  const lock = join(socketFolder, '.s.PGSQL.5432.lock')
+  const pid = Number.parseInt((await readFile(lock, 'utf8').catch(unless('ENOENT'))) ?? '', 10)
+  if (pid > 0 && isAlive(pid) && (await isForeign(pid, cluster))) await rm(lock, { force: true })
+}
+
 /** Only while it still names the process that is known to be gone; 0 for a file that a crash left empty. */
 export async function removePidFile(cluster: string, pid: number): Promise<void> {
   if ((await readPidFile(cluster))?.pid === pid) await rm(join(cluster, 'postmaster.pid'), { force: true })
@@ -282,7 +291,7 @@ export async function endOrphans(cluster: string): Promise<number> {
   const postmasters = new Set(processes.filter(({ title }) => !title.startsWith('postgres: ')).map(({ pid }) => pid))
   const orphans = processes.filter(({ pid, parent }) => !postmasters.has(pid) && !postmasters.has(parent))
   for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
-    for (const { pid } of orphans) if (isAlive(pid)) process.kill(pid, signal)
+    for (const { pid } of orphans) sendSignal(pid, signal)
     for (let tries = 0; tries < 50 && orphans.some(({ pid }) => isAlive(pid)); tries++) await pause(10)
   }
   return orphans.length

@@ -77,7 +77,7 @@ async function makeCluster(site: Site): Promise<void> {
   await writeFile(passwordFile, site.passwords.owner, { mode: 0o600 })
   if (site.launch.switchesUser) for (const path of [made, passwordFile]) await chown(path, owner, owner)
   try {
-    await runInitdb(site, { folder: made, superuser: SUPERUSER, passwordFile })
+    await runInitdb(site, { folder: made, superuser: SUPERUSER, passwordFile, durable: site.settings.fsync !== 'off' })
   } finally {
     await unlink(passwordFile)
   }

@@ -19,7 +19,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Connection } from './connection.ts'
 import { isUnavailable } from './database.ts'
-import { isAlive, prepareSocketFolder, readServiceFile } from './embedded-postgres-files.ts'
+import { isAlive, prepareSocketFolder, readServiceFile, sendSignal } from './embedded-postgres-files.ts'
 import {
   connections,
   createRoleAndDatabase,
@@ -39,6 +39,7 @@ import {
   findServer,
   type PidFile,
   readStarter,
+  removeForeignSocketLock,
   removePidFile,
   type Server,
   startServer,
@@ -128,6 +129,7 @@ class Keeper {
   readonly #onLost: ((error: Error) => void) | undefined
   #mending: Promise<void> | undefined
   #released = false
+  #lost = false
   #failures = 0
   #upSince = performance.now()
 
@@ -149,13 +151,19 @@ class Keeper {
     // A command is over soon, and what it does fails by itself.
     if (!server || this.#site.purpose !== 'serve') return
     const onLoss = (): void => {
-      if (this.#released || this.held.session !== session) return
-      this.#mending ??= this.#mend().finally(() => {
-        this.#mending = undefined
-      })
+      if (this.held.session === session) this.#startMending()
     }
     session.once('end', onLoss)
     void server.exited.then(onLoss)
+  }
+
+  #startMending(): void {
+    if (this.#released) return
+    this.#mending ??= this.#mend().finally(() => {
+      this.#mending = undefined
+      // Ended again before the first repair was over: that event came too early to be heard.
+      if (!this.#lost && this.held.server?.hasEnded()) this.#startMending()
+    })
   }
 
   /** The server ended, or dropped the connection with our lock: what is missing is made again, with growing pauses. */
@@ -163,7 +171,8 @@ class Keeper {
     const { log } = this.#site
     if (performance.now() - this.#upSince > STUCK_MS) this.#failures = 0
     for (; !this.#released; this.#failures++) {
-      if (this.#failures > 0) await pause(Math.min(50 * 2 ** this.#failures, 5_000))
+      // A second at most: with what a start takes, requests are served again within five, however often it happens.
+      if (this.#failures > 0) await pause(Math.min(50 * 2 ** this.#failures, 1_000))
       const { server, door, session } = this.held
       try {
         await session.end().catch(() => {})
@@ -181,7 +190,10 @@ class Keeper {
         return
       } catch (error) {
         if (this.#released) return
-        if (error instanceof FolderTaken) return this.#onLost?.(error)
+        if (error instanceof FolderTaken) {
+          this.#lost = true
+          return this.#onLost?.(error)
+        }
         log.error({ err: error }, 'PostgreSQL is not back yet')
       }
     }
@@ -209,7 +221,7 @@ async function startOrAdopt(site: Site): Promise<Held> {
       if (waited > STUCK_MS) throw new Error('PostgreSQL starts, and drops its connections: is the machine overloaded?')
       continue
     }
-    await afterFailedStart(site, server, waited)
+    await afterFailedStart({ ...site, socketFolder }, server, waited)
     await pause(50)
   }
 }
@@ -234,17 +246,19 @@ async function settleIn(site: Site, server: Server, door: Door): Promise<Held | 
 }
 
 /** Another process was faster, or something of a killed server is in the way. Anything else is a fault. */
-async function afterFailedStart(site: Site, said: string, waited: number): Promise<void> {
+async function afterFailedStart(site: Site & { socketFolder: string }, said: string, waited: number): Promise<void> {
   if (/pre-existing shared memory block/.test(said)) {
     const processes = await endOrphans(site.cluster)
     if (processes > 0) site.log.warn({ processes }, 'ended what a killed PostgreSQL had left running')
   } else if (/lock file .* is empty/.test(said)) {
     // Another one is just writing it, or was killed while it did.
     if (waited > STARTING_MS) await removePidFile(site.cluster, 0)
-  } else if (!/lock file .* already exists/.test(said)) {
+  } else if (/lock file .* already exists/.test(said)) {
+    await removeForeignSocketLock(site.socketFolder, site.cluster)
+  } else {
     throw new Error(`PostgreSQL did not start. Its log (${site.data}/postgres.log) ends:\n${said}`)
   }
-  if (waited > COMMANDS_MS) throw new Error(`PostgreSQL could not start in ${waited} ms:\n${said}`)
+  if (waited > COMMANDS_MS) throw new Error(`PostgreSQL could not start in ${Math.round(waited)} ms:\n${said}`)
 }
 
 function throwIfStuck(running: PidFile, waited: number): void {
@@ -283,7 +297,7 @@ async function makeWay(site: Site, running: PidFile, waited: number): Promise<un
     }
     // Its starter was killed. Commands that still use it get their time.
     if (!(await takeAlone(session)) && waited < COMMANDS_MS) return
-    process.kill(running.pid, 'SIGINT')
+    sendSignal(running.pid, 'SIGINT')
     await untilDropped(session)
   })
 }

@@ -13,14 +13,20 @@ export interface Person {
 
 const columns = ['id', 'uid', 'email', 'name', 'password_hash as passwordHash'] as const
 
+/**
+ * Addresses that differ in the case of a latin letter are one. No other folding: `lower` also makes a k of the Kelvin
+ * sign, and whoever owns the mailbox with that character in it must not come in as somebody else.
+ */
 export async function findByEmail(db: Db, email: string): Promise<Person | null> {
   const row = await db
     .selectFrom('person')
     .select(columns)
-    .where((eb) => eb(eb.fn<string>('lower', ['email']), '=', email.toLowerCase()))
+    .where((eb) => eb(eb.fn<string>('lower', ['email']), '=', eb.fn<string>('lower', [eb.val(email)])))
     .executeTakeFirst()
-  return row ?? null
+  return row !== undefined && asciiLower(row.email) === asciiLower(email) ? row : null
 }
+
+const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 export async function findById(db: Db, id: number): Promise<Person | null> {
   return (await db.selectFrom('person').select(columns).where('id', '=', id).executeTakeFirst()) ?? null
@@ -36,6 +42,20 @@ export async function insert(
     .values({ uid: person.uid, email: person.email, name: person.name, password_hash: person.passwordHash })
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
+
+/** Null when the address is taken, also by somebody who came in a moment ago. */
+export async function insertIfNew(
+  tx: Db,
+  person: { uid: string; email: string; name: string; passwordHash: string | null },
+): Promise<Person | null> {
+  const row = await tx
+    .insertInto('person')
+    .values({ uid: person.uid, email: person.email, name: person.name, password_hash: person.passwordHash })
+    .onConflict((on) => on.expression(sql`lower(email)`).doNothing())
+    .returning(columns)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 export async function setPassword(tx: Db, id: number, passwordHash: string): Promise<void> {
@@ -152,10 +172,13 @@ export interface OpenInvitation {
   readonly workspaceName: string
   readonly email: string
   readonly accountType: AccountType
+  /** Another one after a renewal: whoever read the invitation before it must not take the old account type. */
+  readonly tokenHash: Buffer
 }
 
 const openInvitations = sql`
-  select i.id, i.workspace_id as "workspaceId", w.name as "workspaceName", i.email, i.account_type as "accountType"
+  select i.id, i.workspace_id as "workspaceId", w.name as "workspaceName", i.email, i.account_type as "accountType",
+    i.token_hash as "tokenHash"
   from invitation i join workspace w on w.id = i.workspace_id and w.archived_at is null
   where i.accepted_at is null and i.revoked_at is null and i.expires_at > clock_timestamp()`
 
@@ -173,10 +196,11 @@ export async function findInvitationsOf(db: Db, email: string): Promise<OpenInvi
   return rows
 }
 
-/** False when somebody used it first. */
-export async function acceptInvitation(tx: Db, id: number): Promise<boolean> {
+/** Compare-and-set: false when somebody used, revoked or renewed it since it was read. */
+export async function acceptInvitation(tx: Db, { id, tokenHash }: OpenInvitation): Promise<boolean> {
   const done = await sql`/* invitation_accept */ update invitation set accepted_at = clock_timestamp()
-    where id = ${id} and accepted_at is null and revoked_at is null and expires_at > clock_timestamp()`.execute(tx)
+    where id = ${id} and token_hash = ${tokenHash} and accepted_at is null and revoked_at is null
+      and expires_at > clock_timestamp()`.execute(tx)
   return done.numAffectedRows === 1n
 }
 

@@ -64,6 +64,11 @@ export async function endAll(tx: Db, personId: number): Promise<void> {
     where person_id = ${personId} and ended_at is null`.execute(tx)
 }
 
+export async function endOthers(tx: Db, personId: number, keptId: number): Promise<void> {
+  await sql`/* session_end_others */ update session set ended_at = clock_timestamp()
+    where person_id = ${personId} and id <> ${keptId} and ended_at is null`.execute(tx)
+}
+
 export interface OpenSession {
   readonly id: number
   readonly address: string

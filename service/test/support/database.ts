@@ -13,8 +13,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Connection, connect } from '../../src/store/connection.ts'
 import { type Database, type Db, openDatabase } from '../../src/store/database.ts'
-import { type EmbeddedPostgres, type Log, startWithInternals } from '../../src/store/embedded-postgres.ts'
+import { type EmbeddedPostgres, startWithInternals } from '../../src/store/embedded-postgres.ts'
 import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { quietLog } from './log.ts'
 
 type SocketConnection = Extract<Connection, { host: string }>
 
@@ -41,8 +42,6 @@ export interface TestDatabase extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export const quietLog: Log = { info: () => {}, warn: () => {}, error: () => {} }
-
 export async function startTestCluster(): Promise<TestCluster> {
   const { postgres, folder } = await startCluster()
   const { owner, service } = postgres
@@ -59,7 +58,15 @@ async function startCluster(): Promise<{ postgres: EmbeddedPostgres; folder: str
   const folder = await mkdtemp(join(tmpdir(), 'yardmaster-test-'))
   const postgres = await startWithInternals(
     { dataFolder: folder, purpose: 'command', log: quietLog },
-    { settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' } },
+    {
+      settings: {
+        fsync: 'off',
+        full_page_writes: 'off',
+        synchronous_commit: 'off',
+        max_connections: '200',
+        autovacuum: 'off',
+      },
+    },
   )
   return { postgres, folder }
 }
@@ -94,7 +101,7 @@ export async function testDatabase(
   const { owner, service } = await findCluster()
   const template = await makeTemplate({ owner, service })
   const name = `test_${randomBytes(6).toString('hex')}`
-  await administer(owner, (client) => client.query(`create database ${name} template ${template}`))
+  await administer(owner, (client) => client.query(`create database ${name} template ${template} strategy file_copy`))
   const open = (connection: Connection) =>
     openDatabase(connection, {
       poolSize: options.poolSize ?? 5,

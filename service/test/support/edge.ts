@@ -1,5 +1,6 @@
 // The HTTP edge over the real SDL and policy table, with a fake gatekeeper (who a token is, is a table here) and fake
 // resolvers: what the edge itself decides can be seen without a database.
+import assert from 'node:assert/strict'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { buildASTSchema, parse } from 'graphql'
@@ -176,6 +177,14 @@ export const replyOf = (response: LightMyRequestResponse): Reply => ({
   text: response.body,
   json: response.body === '' ? null : JSON.parse(response.body),
 })
+
+/** The answer is this refusal, in JSON. */
+export function refused(reply: Reply, status: number, code: string, message: RegExp): void {
+  assert.equal(reply.status, status, reply.text)
+  assert.equal(reply.json.errors[0].extensions.code, code)
+  assert.match(reply.json.errors[0].message, message)
+  assert.match(String(reply.headers['content-type']), /^application\/json/)
+}
 
 export function logInto(lines: LogLine[]): Log {
   const at = (level: string) => (fields: object, message: string) => {

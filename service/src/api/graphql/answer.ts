@@ -65,7 +65,7 @@ export function executionAnswer(result: ExecutionResult, requestId: string, faul
       if (known === null) {
         status = 500
         if (unmasked++ < MOST_LOGGED) {
-          faults.log.error({ requestId, path, err: error.originalError ?? error }, 'internal fault')
+          faults.log.error({ requestId, path, err: error.originalError ?? new Error(error.message) }, 'internal fault')
         }
         return { message: masked(requestId), ...place, extensions: { code: 'INTERNAL', requestId } }
       }

@@ -7,7 +7,7 @@ import { execute, GraphQLError, specifiedRules, validate } from 'graphql'
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Monotonic } from '../edge.ts'
 import { TokenBuckets } from '../rate-limit.ts'
-import { parseDocument, type Shape, shapeOf } from './limits.ts'
+import { parseDocument, type Shape, shapeOf, withinStack } from './limits.ts'
 
 const MOST_KEPT = 128
 const LONGEST_KEPT = 32 * 1024
@@ -69,10 +69,9 @@ export function createDocuments(schema: GraphQLSchema, now: Monotonic): Document
   const compiles = new TokenBuckets({ ...COMPILES, now, capacity: 1 })
 
   function validated(read: Read, hideSuggestions: boolean): Prepared {
-    const errors = validate(schema, read.document, specifiedRules, {
-      maxErrors: MOST_VALIDATION_ERRORS,
-      hideSuggestions,
-    })
+    const errors = withinStack(() =>
+      validate(schema, read.document, specifiedRules, { maxErrors: MOST_VALIDATION_ERRORS, hideSuggestions }),
+    )
     if (errors.length > 0) throw new ValidationFailed(errors)
     return { ...read, uses: 0, compiled: 'not yet' }
   }

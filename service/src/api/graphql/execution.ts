@@ -6,6 +6,7 @@ import type { Documents, Prepared } from './documents.ts'
 import { admitField } from './gate.ts'
 import { LIMITS } from './limits.ts'
 import type { Resolver, RootCaller } from './schema.ts'
+import { refuseUnstorable } from './texts.ts'
 
 export type OperationOutcome = 'ok' | 'refused' | 'fault'
 
@@ -38,6 +39,7 @@ export class Execution<Context> implements RootCaller<Context> {
     const position = this.#position++
     try {
       const admission = admitField(operation, identity)
+      refuseUnstorable(args)
       const context = contextFor({
         operation,
         identity,

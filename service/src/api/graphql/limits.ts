@@ -56,12 +56,16 @@ export interface Shape {
 /** Throws GraphQL's own syntax error, or BAD_REQUEST. */
 export function parseDocument(source: string): DocumentNode {
   if (source.length > LIMITS.characters) throw tooMuch('is too long', LIMITS.characters, 'characters')
+  return withinStack(() => parse(source, { maxTokens: LIMITS.tokens }))
+}
+
+/** What goes down by recursion can run out of stack, and that is the document's fault, not ours. */
+export function withinStack<T>(work: () => T): T {
   try {
-    return parse(source, { maxTokens: LIMITS.tokens })
+    return work()
   } catch (error) {
-    // The parser goes down by recursion, and a stack that runs out is the document's fault, not ours.
-    if (error instanceof RangeError) throw tooMuch('is nested too deeply to be read', LIMITS.depth, 'levels')
-    throw error
+    if (!(error instanceof RangeError)) throw error
+    throw new AppError('BAD_REQUEST', 'The document is nested too deeply to be read.', { cause: error })
   }
 }
 

@@ -1,7 +1,8 @@
 // POST /graphql. The order matters: who asks is found out before their document is worth any work, the gate decides on
 // the whole document before any of it runs, and nothing is executed that any step refused.
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { GraphQLSchema } from 'graphql'
+import type { ExecutionResult, GraphQLSchema } from 'graphql'
 import { getVariableValues } from 'graphql'
 import { AppError } from '../../domain/errors.ts'
 import { readCredentials, readWorkspace } from '../auth.ts'
@@ -31,6 +32,8 @@ export interface GraphQLRouteOptions<Context> extends Faults {
 }
 
 export const GRAPHQL_PATHS = ['/graphql', '/api/v1/:any/graphql']
+
+const MANY_ROWS = 1_000
 
 // Other types never reach the parser: a page elsewhere cannot send this one without asking first (CSRF).
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i
@@ -111,6 +114,9 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>) {
 
     const execution = new Execution({ identity, request, idempotency, contextFor: options.contextFor, observe })
     const result = await execution.run(documents, prepared, { variables, rows })
+    await deniedWithin(result, prepared, identity, request)
+    // Ten thousand rows take tens of milliseconds to execute, and as long to write down: others come between the two.
+    if (rows >= MANY_ROWS) await setImmediate()
     return executionAnswer(result, request.id, options)
   }
 
@@ -137,11 +143,36 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>) {
     if (!(error instanceof AppError) || (error.code !== 'UNAUTHENTICATED' && error.code !== 'FORBIDDEN')) return
     const names = read.rootFields.map(({ name }) => name)
     for (const name of names) if (!name.startsWith('__')) observe(name, 'denied')
-    if (read.kind !== 'mutation') return
+    if (read.kind === 'mutation') await record(names, identity, request, error.code)
+  }
+
+  /** The gate let them in, and the operation itself found that they may not: who gives more than they hold, say. */
+  async function deniedWithin(
+    result: ExecutionResult,
+    prepared: Prepared,
+    identity: Identity,
+    request: RequestFacts,
+  ): Promise<void> {
+    if (prepared.kind !== 'mutation' || result.errors === undefined) return
+    const keys = result.errors.filter(
+      ({ originalError: error }) => error instanceof AppError && error.code === 'FORBIDDEN',
+    )
+    const names = keys.map(
+      ({ path }) => prepared.rootFields.find((field) => field.responseKey === path?.[0])?.name ?? '',
+    )
+    await record(names, identity, request, 'FORBIDDEN')
+  }
+
+  async function record(
+    names: readonly string[],
+    identity: Identity,
+    request: RequestFacts,
+    code: Denial['code'],
+  ): Promise<void> {
     const operations = names.filter((name) => Object.hasOwn(mutations, name))
     if (operations.length === 0) return
     try {
-      await options.onDenied({ identity, request, operations, code: error.code })
+      await options.onDenied({ identity, request, operations, code })
     } catch (failure) {
       options.log.error({ requestId: request.id, operations, err: failure }, 'a denied mutation was not recorded')
     }

@@ -7,6 +7,9 @@ import { errorBody } from '../status.ts'
 /** Many watchers cost one look a second. */
 const REUSED_MS = 1_000
 const RETRY_AFTER_SECONDS = 2
+/** A database that hangs is one that is away; who watches does not wait for its timeouts. */
+const READY_MS = 2_000
+const UNKNOWN = 'The database does not answer or takes no writes: the log says why.'
 
 export interface HealthOptions {
   /** Resolves when the service can claim and commit, rejects with the reason. An AppError's words are shown. */
@@ -28,9 +31,9 @@ export function registerHealth(app: FastifyInstance, options: HealthOptions): vo
   async function lookNow(): Promise<string | null> {
     let reason: string | null = null
     try {
-      await options.ready()
+      await within(options.ready(), READY_MS)
     } catch (error) {
-      reason = error instanceof AppError ? error.message : 'Not ready: the log says why.'
+      reason = error instanceof AppError ? error.message : UNKNOWN
       if (reason !== last) options.log.warn({ err: error }, 'not ready')
     }
     if (reason === null && last !== null) options.log.info({}, 'ready again')
@@ -52,5 +55,12 @@ export function registerHealth(app: FastifyInstance, options: HealthOptions): vo
       .header('retry-after', RETRY_AFTER_SECONDS)
       .type('application/json; charset=utf-8')
       .send(errorBody(reason, 'UNAVAILABLE', request.id))
+  })
+}
+
+function within(work: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -1,0 +1,196 @@
+// Requests per second of two operations through the whole service, as a ratio to a bare Fastify that runs the same
+// statements through the same pool and sends the same JSON (support/bare.ts). Both stand at once on one embedded
+// PostgreSQL and are measured in turns, three times; the figure is the median of the three ratios.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import autocannon from 'autocannon'
+import { createLog } from '../service/src/adapters/log.ts'
+import type { App } from '../service/src/app/context.ts'
+import { systemContext } from '../service/src/app/context.ts'
+import { inviteUser } from '../service/src/app/users.ts'
+import { openApp } from '../service/src/compose/open.ts'
+import { loadConfig } from '../service/src/config/load.ts'
+import { newUid } from '../service/src/domain/ids.ts'
+import { parseBearer } from '../service/src/domain/key.ts'
+import * as people from '../service/src/store/people.ts'
+import * as workspaces from '../service/src/store/workspaces.ts'
+import type { Figure } from './support/figure.ts'
+import { inTemporaryFolder, type Listening, median, start } from './support/processes.ts'
+
+const USERS = 50
+const INVITATIONS = 5
+const CONNECTIONS = 16
+const WARM_UP_SECONDS = 3
+const TURNS = 3
+// A turn goes back and forth between the two every second, so that what else the machine does hits both alike.
+const SLICES = 5
+const SLICE_SECONDS = 1
+const LEAST = 0.6
+
+const OPERATIONS = {
+  listUsers:
+    '{ listUsers { ok activeUsers { uid email name accountType } invitedUsers { email accountType inviteStatus } } }',
+  apiKeyIdentity: '{ apiKeyIdentity { isValid capabilities } }',
+} as const
+
+interface Target {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export async function benchApi(): Promise<Figure[]> {
+  return await inTemporaryFolder(async (folder) => {
+    const env = {
+      YARDMASTER_DATA: join(folder, 'data'),
+      YARDMASTER_PORT: '0',
+      YARDMASTER_LOG_LEVEL: 'info',
+      YARDMASTER_REQUESTS_PER_SECOND: '100000',
+      YARDMASTER_REQUEST_BURST: '1000000',
+    }
+    const options = { cwd: folder, env }
+    const service = await start('serve.ts', [], options)
+    try {
+      const key = (await readFile(join(env.YARDMASTER_DATA, 'first-key'), 'utf8')).trim()
+      const workspaceUid = await fillWorkspace(env, folder)
+      const bare = await start('bare.ts', [parseBearer(key)!.publicId, workspaceUid], options)
+      try {
+        const headers = {
+          'content-type': 'application/json',
+          authorization: `Bearer ${key}`,
+          'x-service-workspace': workspaceUid,
+        }
+        const figures: Figure[] = []
+        for (const [operation, query] of Object.entries(OPERATIONS)) {
+          const body = JSON.stringify({ query })
+          const targets = {
+            service: { url: `${service.url}/graphql`, headers, body },
+            bare: { url: `${bare.url}/${operation}`, headers, body },
+          }
+          figures.push(await compare(operation, targets, { service, bare }))
+        }
+        return figures
+      } finally {
+        await bare.stop()
+      }
+    } finally {
+      await service.stop()
+    }
+  })
+}
+
+/** As a command beside the running service, as an operator would. */
+async function fillWorkspace(env: Readonly<Record<string, string>>, cwd: string): Promise<string> {
+  const { config } = loadConfig({ env, cwd })
+  const opened = await openApp(config, createLog({ level: 'warn' }), { purpose: 'command' })
+  try {
+    return await makeUsers(opened.app)
+  } finally {
+    await opened.close()
+  }
+}
+
+async function makeUsers(app: App): Promise<string> {
+  const [workspace] = await workspaces.list(app.db, 'all')
+  const there = (await people.listMembers(app.db, workspace!.id)).length
+  for (let number = there + 1; number <= USERS; number++) {
+    const email = `person-${number}@example.com`
+    const person = await people.insert(app.db, {
+      uid: newUid(),
+      email,
+      name: `Person Number ${number}`,
+      passwordHash: null,
+    })
+    await people.join(app.db, workspace!.id, person.id, 'DEVELOPER')
+  }
+  const context = systemContext(app, 'bench', workspace!)
+  for (let number = 1; number <= INVITATIONS; number++) {
+    await inviteUser(context, { email: `invited-${number}@example.com`, accountType: 'ANALYST' })
+  }
+  return workspace!.uid
+}
+
+async function compare(
+  operation: string,
+  targets: { readonly service: Target; readonly bare: Target },
+  processes: { readonly service: Listening; readonly bare: Listening },
+): Promise<Figure> {
+  const answers = await Promise.all([answerOf(targets.service), answerOf(targets.bare)])
+  assert.equal(answers[0], answers[1], `${operation}: both send the same bytes`)
+  for (const target of [targets.bare, targets.service]) await measure(target, WARM_UP_SECONDS)
+  const turns: { service: Rates; bare: Rates }[] = []
+  for (let turn = 0; turn < TURNS; turn++) {
+    const service = new Measuring(processes.service)
+    const bare = new Measuring(processes.bare)
+    for (let slice = 0; slice < SLICES; slice++) {
+      await bare.add(targets.bare)
+      await service.add(targets.service)
+    }
+    turns.push({ service: service.end(), bare: bare.end() })
+  }
+  const ratios = turns.map(({ service, bare }) => service.perSecond / bare.perSecond)
+  const middle = (side: 'service' | 'bare', what: 'perSecond' | 'cpu') => median(turns.map((one) => one[side][what]))
+  return {
+    name: operation,
+    measured: `${Math.round(middle('service', 'perSecond'))} requests/s`,
+    floor: `${Math.round(middle('bare', 'perSecond'))} requests/s`,
+    ratio: median(ratios),
+    bound: { least: LEAST },
+    notes:
+      `${answers[0].length} bytes; turns ${ratios.map((one) => one.toFixed(2)).join(', ')}; ` +
+      `processor ${Math.round(middle('service', 'cpu'))} to ${Math.round(middle('bare', 'cpu'))} µs a request; ` +
+      `memory ${processes.service.memory()} to ${processes.bare.memory()} MiB`,
+  }
+}
+
+/** Requests and time of one side within one turn. */
+class Measuring {
+  #requests = 0
+  #seconds = 0
+  readonly #process: Listening
+  readonly #before: number
+
+  constructor(process: Listening) {
+    this.#process = process
+    this.#before = process.cpuMicroseconds()
+  }
+
+  async add(target: Target): Promise<void> {
+    const { requests, seconds } = await measure(target, SLICE_SECONDS)
+    this.#requests += requests
+    this.#seconds += seconds
+  }
+
+  end(): Rates {
+    const cpu = (this.#process.cpuMicroseconds() - this.#before) / this.#requests
+    return { perSecond: this.#requests / this.#seconds, cpu }
+  }
+}
+
+interface Rates {
+  readonly perSecond: number
+  /** What the process itself used for each request, in microseconds; PostgreSQL's share is not in it. */
+  readonly cpu: number
+}
+
+async function answerOf(target: Target): Promise<string> {
+  const response = await fetch(target.url, { method: 'POST', headers: { ...target.headers }, body: target.body })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return text
+}
+
+async function measure(target: Target, seconds: number): Promise<{ requests: number; seconds: number }> {
+  const result = await autocannon({
+    url: target.url,
+    method: 'POST',
+    headers: { ...target.headers },
+    body: target.body,
+    connections: CONNECTIONS,
+    duration: seconds,
+  })
+  const failed = result.errors + result.timeouts + result.non2xx
+  assert.equal(failed, 0, `${failed} requests to ${target.url} failed`)
+  return { requests: result.requests.total, seconds: result.duration }
+}

@@ -1,0 +1,109 @@
+// What the machine offers: programs, the data folder and its disk, how far commands can be kept apart.
+import { execFile } from 'node:child_process'
+import { open, rm, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { VERSION } from '../../compose/version.ts'
+import type { Config } from '../../config/schema.ts'
+import { exists } from '../app.ts'
+import { check, type Finding, fail, ok, warn } from './finding.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const run = promisify(execFile)
+
+const MIB = 1024 ** 2
+const LITTLE_DISK = 2048 * MIB
+const NO_DISK = 200 * MIB
+
+export async function machineChecks(config: Config, env: Environment): Promise<Finding[]> {
+  return [
+    await check('yardmaster', 'Install Node 24 or later.', () => ok(`${VERSION} on Node ${process.versions.node}`)),
+    await check('git', 'Install git.', async () => {
+      const version = await versionOf('git', env)
+      return version === null
+        ? fail('not found on the PATH', 'Install git: every run clones a repository.')
+        : ok(version)
+    }),
+    await check('python', 'Install Python 3.', async () => {
+      const version = await versionOf('python3', env)
+      return version === null
+        ? warn('not found on the PATH', 'Install Python 3 with venv and pip if runs shall use dbt.')
+        : ok(version)
+    }),
+    await check('data folder', 'Make it a folder of the user who runs Yardmaster.', () => dataFolder(config)),
+    await check('disk', 'Check the file system of the data folder.', () => disk(config)),
+    await check('isolation', 'Install util-linux (setpriv, unshare).', () => isolation(env)),
+  ]
+}
+
+async function versionOf(program: string, env: Environment): Promise<string | null> {
+  try {
+    const { stdout } = await run(program, ['--version'], { env: { PATH: env.PATH, HOME: env.HOME }, timeout: 10_000 })
+    return stdout.trim().replace(/^git version |^Python /, '')
+  } catch {
+    return null
+  }
+}
+
+async function dataFolder({ data }: Config) {
+  if (!(await exists(data))) return ok(`${data} is not there yet; the first start makes it`)
+  const { mode, uid } = await stat(data)
+  const shown = (mode & 0o777).toString(8).padStart(4, '0')
+  const own = process.getuid?.()
+  if (own !== undefined && own !== 0 && uid !== own) {
+    return fail(
+      `${data} belongs to user ${uid}, and this is user ${own}`,
+      'Run as its owner, or choose another with --data.',
+    )
+  }
+  const probe = join(data, `.doctor.${process.pid}`)
+  try {
+    await (await open(probe, 'wx', 0o600)).close()
+  } catch (error) {
+    return fail(
+      `${data} cannot be written (${(error as NodeJS.ErrnoException).code})`,
+      'Make it writable for its owner.',
+    )
+  } finally {
+    await rm(probe, { force: true })
+  }
+  // 0711 is what a PostgreSQL of another user needs to pass through.
+  if ((mode & 0o066) !== 0) return warn(`${data} has mode ${shown}: others can look into it`, `chmod 700 ${data}`)
+  return ok(`${data}, mode ${shown}, writable`)
+}
+
+async function disk({ data }: Config) {
+  let place = data
+  while (!(await exists(place)) && dirname(place) !== place) place = dirname(place)
+  const { bavail, blocks, bsize } = await statfs(place)
+  const free = bavail * bsize
+  const text = `${gib(free)} of ${gib(blocks * bsize)} free`
+  const advice = 'Make room, or move the data folder to a larger disk.'
+  if (free < NO_DISK) return fail(text, advice)
+  return free < LITTLE_DISK ? warn(text, advice) : ok(text)
+}
+
+const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+
+// How a command of a run would be started (docs/architecture.md): in process and user namespaces of its own, so that
+// nothing it leaves behind outlives it.
+async function isolation(env: Environment) {
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? [] : ['--map-current-user']
+  const namespaces = ['--pid', '--fork', '--kill-child=KILL', '--mount-proc']
+  const argv = ['--pdeathsig', 'KILL', 'unshare', ...user, ...namespaces, 'true']
+  const works = await run('setpriv', argv, { env: { PATH: env.PATH }, timeout: 10_000 }).then(
+    () => true,
+    () => false,
+  )
+  if (works) {
+    const level = 'level 1: commands get process namespaces of their own'
+    const root = 'Run Yardmaster as a user of its own: commands would run as root.'
+    return isRoot ? warn(`${level}, but as root`, root) : ok(level)
+  }
+  return warn(
+    'level 0: commands run in plain process groups, and what leaves its group may outlive its command',
+    "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's security profile) and install util-linux.",
+  )
+}

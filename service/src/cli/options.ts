@@ -1,0 +1,27 @@
+// Options and values that several commands share.
+import { InvalidArgumentError } from 'commander'
+import type { AccountType } from '../domain/account-type.ts'
+import { ACCOUNT_TYPES, isAccountType } from '../domain/account-type.ts'
+
+export const WORKSPACE = ['--workspace <uid>', 'the workspace; may be left out when there is only one'] as const
+
+/** For options that take several values, written apart, with commas, or by repeating the option. */
+export const several = (value: string, before: string[] | undefined): string[] => [
+  ...(before ?? []),
+  ...value.split(',').map((one) => one.trim()),
+]
+
+export function accountType(text: string): AccountType {
+  const word = text.toUpperCase().replaceAll('-', '_')
+  if (!isAccountType(word)) throw new InvalidArgumentError(`Allowed are ${ACCOUNT_TYPES.join(', ')}.`)
+  return word
+}
+
+export const wholeNumber =
+  (from: number, to: number) =>
+  (text: string): number => {
+    const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+    if (!(number >= from && number <= to))
+      throw new InvalidArgumentError(`A whole number from ${from} to ${to} is needed.`)
+    return number
+  }

@@ -1,0 +1,2 @@
+/** A log for what is not to be heard. */
+export const quietLog = { info: () => {}, warn: () => {}, error: () => {} }
