@@ -123,7 +123,9 @@ describe('the service on its own data folder', () => {
     const { status, body } = await held.answer
     assert.equal(status, 200)
     assert.deepEqual(body, { data: { setVariable: { ok: true } } })
-    assert.deepEqual(await service.exited, { code: 0, signal: null })
+    const { exit, ms } = await ended(service.exited)
+    assert.deepEqual(exit, { code: 0, signal: null })
+    assert.ok(ms < 5_000 * SLOWNESS, `ended ${ms} ms after its last answer`)
     assert.deepEqual(postgresProcesses(clusterOf(data)), [])
   })
 

@@ -236,3 +236,24 @@ test("a user's role decides what they may do in the console and with a personal 
   ok(await p.api.ask(UPDATE, { by: p.by, workspace: p.a.uid, variables: { uid: ben.uid, type: 'BUSINESS' } }))
   for (const by of ways) assert.equal((await p.api.ask('{ getAuditLogs(limit: 1) { ok } }', { by })).status, 403)
 })
+
+test('nobody makes themselves more than they are by way of a key', async () => {
+  await using p = await place()
+  const { t } = p.api
+  await t.member(p.a, 'ADMIN')
+  const make = (capabilities: string) =>
+    `mutation { createApiKey(key: { name: "k", kind: WORKSPACE, workspaceUid: "${p.a.uid}"${capabilities} }) { key } }`
+  for (const role of ['SECURITY_ADMIN', 'WORKSPACE_ADMIN'] as const) {
+    const by = sessionOf(await p.api.session(await t.member(p.a, role)))
+    const asked = await p.api.ask(make(', capabilities: ["users:admin"]'), { by })
+    assert.deepEqual([asked.status, asked.code], [200, 'FORBIDDEN'], role)
+    const key = (await p.api.ask(make(''), { by })).json.data.createApiKey.key
+    const variables = { email: 'x@example.com', type: 'ADMIN' }
+    const reply = await p.api.ask(INVITE, { by: bearer(key), workspace: p.a.uid, variables })
+    assert.equal(reply.status, 403, role)
+    const mine = await p.api.ask('{ me { workspaces { capabilities } } }', { by })
+    assert.ok(mine.json.data.me.workspaces[0].capabilities.includes('User Management Admin'))
+  }
+  const admin = sessionOf(await p.api.session(await t.member(p.a, 'ADMIN')))
+  ok(await p.api.ask(make(', capabilities: ["users:admin"]'), { by: admin }))
+})

@@ -8,6 +8,8 @@ interface Entry {
   readonly integrity?: string
   readonly resolved?: string
   readonly link?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
 const root = join(import.meta.dirname, '..')
@@ -25,6 +27,23 @@ test('every package in the lock file has a hash and names no address', () => {
     installed.filter(([, entry]) => entry.resolved !== undefined).map(([path]) => path),
     [],
   )
+})
+
+// A platform's package that the registry lacks is dropped from the lock file without a word, and `npm ci` then refuses it.
+test('what a package in the lock file asks for is in the lock file too', () => {
+  const paths = new Set(packages.map(([path]) => path))
+  const isThere = (from: string, name: string): boolean => {
+    for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
+      if (paths.has(at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`)) return true
+      if (at === '') return false
+    }
+  }
+  const missing = packages.flatMap(([path, entry]) =>
+    Object.keys({ ...entry.dependencies, ...entry.optionalDependencies })
+      .filter((name) => !isThere(path.startsWith('node_modules/') ? path : '', name))
+      .map((name) => `${path || 'the root'} asks for ${name}`),
+  )
+  assert.deepEqual(missing, [])
 })
 
 test('every direct dependency is pinned exactly', () => {

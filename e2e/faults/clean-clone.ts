@@ -52,7 +52,7 @@ async function cloneFor(who: Who, bundle: string): Promise<string> {
   }
   chmodSync(folder, 0o700)
   if (who.uid !== null) chownSync(folder, who.uid, who.uid)
-  run(who, ['git', 'clone', '--quiet', bundle, 'yardmaster'], folder)
+  run(who, ['git', '-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, 'yardmaster'], folder)
   return join(folder, 'yardmaster')
 }
 

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import { createHttp } from '../../service/src/compose/serve.ts'
+import { createHttp } from '../../service/src/compose/http.ts'
 import { loadConfig } from '../../service/src/config/load.ts'
 import { newSecret } from '../../service/src/domain/ids.ts'
 import { formatToken } from '../../service/src/domain/key.ts'

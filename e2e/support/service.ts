@@ -12,9 +12,7 @@ import { atExit, removeAtExit } from './leftovers.ts'
 
 export const root = join(import.meta.dirname, '..', '..')
 export const pinnedNode = join(root, 'node_modules', '.bin', 'node')
-const main = join(root, 'service', 'src', 'main.ts')
-const complete = existsSync(main) && existsSync(join(root, 'service', 'src', 'cli', 'doctor.ts'))
-const entry = complete ? main : join(import.meta.dirname, 'run-serve.ts')
+const entry = join(root, 'service', 'src', 'main.ts')
 
 export interface LaunchOptions {
   /** Without one: a new empty one, removed when this process ends. */

@@ -1,4 +1,4 @@
-import { open, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import type { AuditWitness, WitnessedHead } from '../ports/audit-witness.ts'
 import type { Clock } from '../ports/runtime.ts'
 
@@ -21,9 +21,9 @@ export function fileWitness(path: string, clock: Clock): AuditWitness {
       )
       if (size > THIN_OUT_ABOVE) await thinOut(path)
       const line: Line = { at: clock.now().toISOString(), id: head.id, mac: head.mac.toString('hex') }
-      const file = await open(path, 'a', 0o600)
+      const file = await open(path, 'a+', 0o600)
       try {
-        await file.write(`${JSON.stringify(line)}\n`)
+        await file.write(`${(await endsInsideLine(file)) ? '\n' : ''}${JSON.stringify(line)}\n`)
         await file.sync()
       } finally {
         await file.close()
@@ -37,6 +37,14 @@ export function fileWitness(path: string, clock: Clock): AuditWitness {
       return text.split('\n').flatMap((line, index) => parse(line, `${path}:${index + 1}`))
     },
   }
+}
+
+/** After a crash: what is written next must not join the line that was cut short. */
+async function endsInsideLine(file: FileHandle): Promise<boolean> {
+  const { size } = await file.stat()
+  if (size === 0) return false
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer[0] !== 0x0a
 }
 
 /** A line that a crash cut short says nothing and is passed over. */

@@ -27,8 +27,8 @@ export async function readMasterKeys(path: string): Promise<Buffer[] | null> {
 
 /** Of two that make it at once one wins, and both read the winner's. */
 export async function makeMasterKey(path: string): Promise<Buffer[]> {
-  const draft = `${path}.${process.pid}`
-  await writeDurably(draft, `${randomBytes(32).toString('base64')}\n`)
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  await writeDurably(draft, async () => `${randomBytes(32).toString('base64')}\n`)
   try {
     await link(draft, path)
     await syncFolder(path)
@@ -40,20 +40,31 @@ export async function makeMasterKey(path: string): Promise<Buffer[]> {
   return (await readMasterKeys(path))!
 }
 
-/** A new current key; the old ones stay behind it, because what they sealed must open. */
+/**
+ * A new current key; the old ones stay behind it, because what they sealed must open. The draft has one name: of two
+ * that add at once the second would write over the first one's key, and what that had sealed by then would be lost.
+ */
 export async function addMasterKey(path: string): Promise<void> {
-  const old = await readFile(path, 'utf8')
-  const draft = `${path}.${process.pid}`
-  await writeDurably(draft, `${randomBytes(32).toString('base64')}\n${old}`)
+  const draft = `${path}.new`
+  try {
+    await writeDurably(draft, async () => `${randomBytes(32).toString('base64')}\n${await readFile(path, 'utf8')}`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new Error(`Another rotation is under way. If none is, one was cut short: remove ${draft} and try again.`)
+  }
   await rename(draft, path)
   await syncFolder(path)
 }
 
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600)
+/** Refuses a file that is there: it may have other rights than ours. The text is made once the file is ours. */
+async function writeDurably(path: string, makeText: () => Promise<string>): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
   try {
-    await file.writeFile(text)
+    await file.writeFile(await makeText())
     await file.sync()
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
   } finally {
     await file.close()
   }

@@ -8,6 +8,7 @@ import {
   parseVariableName,
 } from '../domain/environment.ts'
 import { conflict, invalidInput, notFound } from '../domain/errors.ts'
+import { quoted } from '../domain/text.ts'
 import type { Db } from '../store/database.ts'
 import type { Environment, ScopedVariable } from '../store/environments.ts'
 import * as environments from '../store/environments.ts'
@@ -56,7 +57,7 @@ function find(all: readonly Environment[], slug: string): Environment {
   const environment = all.find((one) => one.slug === slug)
   if (environment === undefined) {
     const known = all.map((one) => one.slug).join(', ') || 'none yet'
-    throw notFound(`No environment "${slug}" in this workspace. There are: ${known}.`)
+    throw notFound(`No environment ${quoted(slug)} in this workspace. There are: ${known}.`)
   }
   return environment
 }
@@ -163,7 +164,7 @@ export async function deleteVariable(ctx: Context, input: Scoped): Promise<void>
   await mutate(ctx, async (unit) => {
     const environmentId = await scopeId(unit.db, workspace.id, input.environment)
     if (!(await environments.deleteVariable(unit.db, workspace.id, environmentId, input.name))) {
-      throw notFound(`No variable "${input.name}" there.`)
+      throw notFound(`No variable ${quoted(input.name)} there.`)
     }
     unit.record('variable_deleted', { environment: input.environment ?? '', name: input.name })
   })
@@ -186,7 +187,7 @@ export async function deleteSecret(ctx: Context, input: Scoped & { kind: SecretK
   await mutate(ctx, async (unit) => {
     const environmentId = await scopeId(unit.db, workspace.id, input.environment)
     if (!(await secrets.remove(unit.db, { workspaceId: workspace.id, environmentId, kind, name }))) {
-      throw notFound(`No ${kind} secret "${name}" there.`)
+      throw notFound(`No ${kind} secret ${quoted(name)} there.`)
     }
     unit.record('secret_deleted', { environment: input.environment ?? '', kind, name })
   })

@@ -1,5 +1,5 @@
 import type { AccountType } from '../domain/account-type.ts'
-import { RIGHTS } from '../domain/account-type.ts'
+import { ACCOUNT_TYPES, RIGHTS } from '../domain/account-type.ts'
 import type { Actor, KeyClient, KeyKind, WorkspaceRef } from '../domain/actor.ts'
 import { personOf } from '../domain/actor.ts'
 import type { Capability } from '../domain/capability.ts'
@@ -7,7 +7,7 @@ import { CAPABILITIES, CAPABILITY_LABELS, isCapability } from '../domain/capabil
 import { AppError, forbidden, invalidInput, notFound } from '../domain/errors.ts'
 import { newPublicKeyId, newSecret } from '../domain/ids.ts'
 import { formatKey } from '../domain/key.ts'
-import { parseName } from '../domain/text.ts'
+import { parseName, quoted } from '../domain/text.ts'
 import type { ListedKey } from '../store/keys.ts'
 import * as keys from '../store/keys.ts'
 import * as workspaces from '../store/workspaces.ts'
@@ -102,24 +102,40 @@ async function boundWorkspace(ctx: Context, unit: Unit, input: NewKeyInput): Pro
   return workspace
 }
 
-/** Nobody gives more than they hold where the key will work. */
-export function givable(actor: Actor, workspace: WorkspaceRef | null): readonly Capability[] {
-  const person = personOf(actor)
-  if (person === null) return capabilitiesOf(actor)
-  const roles: readonly AccountType[] = person.memberships
-    .filter((one) => workspace === null || one.workspaceId === workspace.id)
-    .map((one) => one.accountType)
+/** What the caller may do in a workspace; in any of theirs when none is named. */
+export function heldIn(actor: Actor, workspace: WorkspaceRef | null): readonly Capability[] {
+  if (personOf(actor) === null) return capabilitiesOf(actor)
+  const roles = rolesIn(actor, workspace)
   const narrowed = actor.kind === 'personal-key' ? actor.key.capabilities : CAPABILITIES
   return CAPABILITIES.filter((one) => narrowed.includes(one) && roles.some((role) => RIGHTS[role].may.includes(one)))
+}
+
+/**
+ * Nobody gives more than they hold where the key will work. A key that manages users gives and takes every account type,
+ * so it is made only by whoever may do that too: otherwise an administrator of security, say, would make one and with it
+ * themselves an ADMIN.
+ */
+function givable(actor: Actor, workspace: WorkspaceRef | null): readonly Capability[] {
+  const held = heldIn(actor, workspace)
+  if (personOf(actor) === null) return held
+  const grants = new Set(rolesIn(actor, workspace).flatMap((role) => RIGHTS[role].grants))
+  return ACCOUNT_TYPES.every((type) => grants.has(type)) ? held : held.filter((one) => one !== 'users:admin')
+}
+
+function rolesIn(actor: Actor, workspace: WorkspaceRef | null): readonly AccountType[] {
+  return (personOf(actor)?.memberships ?? [])
+    .filter((one) => workspace === null || one.workspaceId === workspace.id)
+    .map((one) => one.accountType)
 }
 
 function chooseCapabilities(asked: readonly string[] | null, held: readonly Capability[]): readonly Capability[] {
   if (asked === null) return held
   const unknown = asked.find((one) => !isCapability(one))
-  if (unknown !== undefined) throw invalidInput(`capabilities: "${unknown}" is none of ${CAPABILITIES.join(', ')}.`)
+  if (unknown !== undefined)
+    throw invalidInput(`capabilities: ${quoted(unknown)} is none of ${CAPABILITIES.join(', ')}.`)
   if (asked.length === 0) throw invalidInput('capabilities: name at least one, or leave them out for all you may give.')
   const missing = asked.filter((one) => !held.includes(one as Capability))
-  if (missing.length > 0) throw forbidden(`capabilities: you cannot give what you do not hold: ${missing.join(', ')}.`)
+  if (missing.length > 0) throw forbidden(`capabilities: these are not yours to give to a key: ${missing.join(', ')}.`)
   return CAPABILITIES.filter((one) => asked.includes(one))
 }
 

@@ -8,7 +8,7 @@ import * as sessions from '../store/sessions.ts'
 import * as workspaces from '../store/workspaces.ts'
 import type { Context } from './context.ts'
 import { selfOf } from './context.ts'
-import { givable } from './keys.ts'
+import { heldIn } from './keys.ts'
 import { mutate } from './mutate.ts'
 
 export interface Me {
@@ -31,7 +31,7 @@ export async function me(ctx: Context): Promise<Me> {
     workspaces: mine.flatMap((workspace) =>
       memberships
         .filter((one) => one.workspaceId === workspace.id)
-        .map(({ accountType }) => ({ workspace, accountType, capabilities: givable(ctx.actor, workspace) })),
+        .map(({ accountType }) => ({ workspace, accountType, capabilities: heldIn(ctx.actor, workspace) })),
     ),
   }
 }

@@ -24,15 +24,18 @@ interface Pending {
   count: number
 }
 
+/** Past the bound one common principal takes the rest, so that memory stays flat whoever calls. */
 const MAX_PENDING = 1000
 
 export class RefusalRecorder {
   readonly #app: App
+  readonly #maxPending: number
   #pending = new Map<string, Pending>()
   #writing: Promise<void> | null = null
 
-  constructor(app: App) {
+  constructor(app: App, options: { readonly maxPending?: number } = {}) {
     this.#app = app
+    this.#maxPending = options.maxPending ?? MAX_PENDING
   }
 
   /** Resolves when this refusal is in the log, as a record or in the count of one. */
@@ -41,8 +44,7 @@ export class RefusalRecorder {
     const name = `${principal} ${refusal.event}`
     const pending = this.#pending.get(name)
     if (pending !== undefined) pending.count++
-    // Past the bound one common principal takes the rest, so that memory stays flat whoever calls.
-    else if (this.#pending.size < MAX_PENDING) this.#pending.set(name, { refusal, count: 1 })
+    else if (this.#pending.size < this.#maxPending) this.#pending.set(name, { refusal, count: 1 })
     else this.#countOthers(refusal)
     while (this.#writing !== null && this.#pending.size > 0) await this.#writing
     if (this.#pending.size > 0) this.#writing = this.#flush().finally(() => (this.#writing = null))

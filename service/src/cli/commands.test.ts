@@ -1,30 +1,18 @@
-// The real commands as processes, on real data folders: one that has no service and then has one, and one whose
-// database is somewhere else.
+// The real commands as processes, on a real data folder that has no service and then has one.
 import assert from 'node:assert/strict'
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type CommandLine, commandLine, OLD_NODE, type Started } from '../../test/support/command-line.ts'
+import {
+  type Checks,
+  type CommandLine,
+  type Created,
+  codeOf,
+  commandLine,
+  OLD_NODE,
+  type Started,
+} from '../../test/support/command-line.ts'
 import { CAPABILITIES } from '../domain/capability.ts'
-import { startEmbeddedPostgres } from '../store/embedded-postgres.ts'
-
-interface Created {
-  readonly id: number
-  readonly name: string
-  readonly kind: string
-  readonly key: string
-  readonly secret?: string
-  readonly capabilities: readonly string[]
-  readonly expiresAt: string | null
-}
-
-interface Checks {
-  readonly ok: boolean
-  readonly checks: readonly { readonly name: string; readonly status: string; readonly message: string }[]
-}
-
-const codeOf = (err: string): string => (JSON.parse(err) as { error: { code: string } }).error.code
 
 describe('a data folder of its own', () => {
   let line: CommandLine
@@ -35,13 +23,17 @@ describe('a data folder of its own', () => {
     line = commandLine()
   })
   after(async () => {
-    service?.child.kill('SIGKILL')
+    // Not killed: the launcher must hand it on to the service.
+    service?.child.kill('SIGTERM')
     await service?.ended
     line.remove()
   })
 
   test('before it is set up commands say so and make nothing, and doctor finds nothing wrong', async () => {
-    const [refused, doctor] = await Promise.all([line.run(['keys', 'list', '--json']), line.json<Checks>(['doctor'])])
+    const [refused, doctor] = await Promise.all([
+      line.run(['keys', 'list', '--json']),
+      line.jsonHere<Checks>(['doctor']),
+    ])
     assert.equal(refused.code, 1)
     assert.equal(codeOf(refused.err), 'NOT_FOUND')
     assert.match(refused.err, /Nothing is set up in .*yardmaster setup/)
@@ -54,7 +46,7 @@ describe('a data folder of its own', () => {
     const done = await line.json<{ workspace: { uid: string }; signInLink: string }>(argv)
     assert.match(done.workspace.uid, /^[a-z0-9]{16}$/)
     assert.match(done.signInLink, /^http:\/\/127\.0\.0\.1:4400\/welcome\/ymt_[A-Za-z0-9]{43}$/)
-    const again = await line.run(argv)
+    const again = await line.here(argv)
     assert.equal(again.code, 1)
     assert.match(again.err, /^yardmaster: This deployment is set up already\..*\n$/)
     assert.equal(again.out, '')
@@ -115,14 +107,14 @@ describe('a data folder of its own', () => {
       assert.deepEqual(data.listWorkspaces, workspaces)
     }
 
-    await line.json(['keys', 'revoke', String(account.id)])
+    await line.jsonHere(['keys', 'revoke', String(account.id)])
     const { data } = (await ask({ authorization: `Bearer ${account.key}` }, '{ apiKeyIdentity { isValid } }')) as {
       data: { apiKeyIdentity: { isValid: boolean } }
     }
     assert.equal(data.apiKeyIdentity.isValid, false)
     const [again, listed] = await Promise.all([
-      line.run(['keys', 'revoke', String(account.id), '--json']),
-      line.run(['keys', 'list']),
+      line.here(['keys', 'revoke', String(account.id), '--json']),
+      line.here(['keys', 'list']),
     ])
     assert.equal(codeOf(again.err), 'NOT_FOUND')
     assert.match(listed.out, /^ID +NAME +KIND +BEGINS/)
@@ -173,11 +165,11 @@ describe('a data folder of its own', () => {
 
   test('what would put a secret among the arguments, or is not whole, is refused and changes nothing', async () => {
     const refused = await Promise.all([
-      line.run(['environments', 'create', 'x', '--repository', 'https://me:pa55w0rd@git.example.com/x.git']),
-      line.run(['environments', 'set', 'production-eu', '--secret', 'NAME=pa55w0rd']),
-      line.run(['environments', 'set', 'production-eu', '--secret', 'A', '--credential', 'token']),
-      line.run(['environments', 'set', 'production-eu', '--variable', 'OK=1', '--unset-secret', 'NONE']),
-      line.run(['environments', 'set', 'nowhere', '--variable', 'OK=1', '--json']),
+      line.here(['environments', 'create', 'x', '--repository', 'https://me:pa55w0rd@git.example.com/x.git']),
+      line.here(['environments', 'set', 'production-eu', '--secret', 'NAME=pa55w0rd']),
+      line.here(['environments', 'set', 'production-eu', '--secret', 'A', '--credential', 'token']),
+      line.here(['environments', 'set', 'production-eu', '--variable', 'OK=1', '--unset-secret', 'NONE']),
+      line.here(['environments', 'set', 'nowhere', '--variable', 'OK=1', '--json']),
     ])
     const messages = [/Leave the credentials out/, /takes the name alone/, /give each its file/, /No secret "NONE"/]
     for (const [index, { code, err }] of refused.entries()) {
@@ -185,7 +177,7 @@ describe('a data folder of its own', () => {
       assert.match(err, messages[index] ?? /No environment \\"nowhere\\"/)
       assert.equal(err.includes('pa55w0rd'), false)
     }
-    const [listed] = await line.json<{ slug: string; variables: { name: string }[] }[]>(['environments', 'list'])
+    const [listed] = await line.jsonHere<{ slug: string; variables: { name: string }[] }[]>(['environments', 'list'])
     assert.equal(
       listed?.variables.some(({ name }) => name === 'OK'),
       false,
@@ -195,15 +187,15 @@ describe('a data folder of its own', () => {
   test('people are invited, listed and let in again, with links to the service that runs', async () => {
     const [invited, reset] = await Promise.all([
       line.json<{ link: string; accountType: string }>(['users', 'invite', 'ben@example.com', '--type', 'developer']),
-      line.json<{ link: string }>(['users', 'reset', 'ANA@example.com']),
+      line.jsonHere<{ link: string }>(['users', 'reset', 'ANA@example.com']),
     ])
     assert.equal(invited.accountType, 'DEVELOPER')
     assert.ok(invited.link.startsWith(`${url}/invitation/ymt_`))
     assert.ok(reset.link.startsWith(`${url}/reset/ymt_`))
     const [users, last, unknown] = await Promise.all([
-      line.json<{ email: string; status: string; accountType: string }[]>(['users', 'list']),
-      line.run(['users', 'disable', 'ana@example.com', '--json']),
-      line.run(['users', 'reset', 'nobody@example.com', '--json']),
+      line.jsonHere<{ email: string; status: string; accountType: string }[]>(['users', 'list']),
+      line.here(['users', 'disable', 'ana@example.com', '--json']),
+      line.here(['users', 'reset', 'nobody@example.com', '--json']),
     ])
     assert.deepEqual(
       users.map(({ email, status, accountType }) => [email, status, accountType]),
@@ -217,12 +209,12 @@ describe('a data folder of its own', () => {
   })
 
   test('with a second workspace the commands ask which one is meant', async () => {
-    const { uid } = await line.json<{ uid: string }>(['workspaces', 'create', 'Finance'])
+    const { uid } = await line.jsonHere<{ uid: string }>(['workspaces', 'create', 'Finance'])
     const [asked, unknown, chosen, switches] = await Promise.all([
-      line.run(['environments', 'list', '--json']),
-      line.run(['environments', 'list', '--workspace', 'aaaaaaaaaaaaaaaa', '--json']),
-      line.json<unknown[]>(['environments', 'list', '--workspace', uid]),
-      line.json<{ enabled: boolean; workspace: string }>(['features', 'set', 'agents', 'off', '--workspace', uid]),
+      line.here(['environments', 'list', '--json']),
+      line.here(['environments', 'list', '--workspace', 'aaaaaaaaaaaaaaaa', '--json']),
+      line.jsonHere<unknown[]>(['environments', 'list', '--workspace', uid]),
+      line.jsonHere<{ enabled: boolean; workspace: string }>(['features', 'set', 'agents', 'off', '--workspace', uid]),
     ])
     assert.equal(codeOf(asked.err), 'WORKSPACE_REQUIRED')
     assert.match(asked.err, new RegExp(`--workspace UID, of .*${uid} \\(Finance\\)`))
@@ -257,6 +249,17 @@ describe('a data folder of its own', () => {
     assert.doesNotMatch(err, /second signal: ending now/)
   })
 
+  test('a new master key goes before the old one in its file, and every secret is wrapped under it', async () => {
+    const added = await line.jsonHere<{ kid: string; file: string; restart: string | null }>([
+      ...['secrets', 'rotate', '--new-key'],
+    ])
+    assert.equal(added.restart, null)
+    assert.equal(statSync(added.file).mode & 0o777, 0o600)
+    assert.equal(readFileSync(added.file, 'utf8').trim().split('\n').length, 2)
+    const done = await line.jsonHere<{ kid: string; secrets: number }>(['secrets', 'rotate'])
+    assert.deepEqual([done.kid, done.secrets], [added.kid, 3])
+  })
+
   test('the audit log verifies, and so does its export without the database; a change in either is found', async () => {
     const verified = await line.json<{ ok: boolean; rows: number; witnesses: number; head: { mac: string } }>([
       'audit',
@@ -274,10 +277,10 @@ describe('a data folder of its own', () => {
     writeFileSync(join(line.folder, 'changed.jsonl'), lines.join('\n').replace('ana@example.com', 'eve@example.com'))
     writeFileSync(join(line.folder, 'cut.jsonl'), [...lines.slice(0, 3), ...lines.slice(4)].join('\n'))
     const [whole, changed, cut, missing] = await Promise.all([
-      line.run(['audit', 'verify', '--file', 'audit.jsonl']),
-      line.run(['audit', 'verify', '--file', 'changed.jsonl']),
-      line.run(['audit', 'verify', '--file', 'cut.jsonl', '--json']),
-      line.run(['audit', 'verify', '--file', 'none.jsonl', '--json']),
+      line.here(['audit', 'verify', '--file', 'audit.jsonl']),
+      line.here(['audit', 'verify', '--file', 'changed.jsonl']),
+      line.here(['audit', 'verify', '--file', 'cut.jsonl', '--json']),
+      line.here(['audit', 'verify', '--file', 'none.jsonl', '--json']),
     ])
     assert.equal(whole.code, 0, whole.out)
     assert.equal(changed.code, 1)
@@ -288,95 +291,8 @@ describe('a data folder of its own', () => {
 
     const beyond = { at: '2026-01-01T00:00:00.000Z', id: verified.rows + 1, mac: '00'.repeat(32) }
     appendFileSync(join(line.data, 'audit-heads.jsonl'), `${JSON.stringify(beyond)}\n`)
-    const tampered = await line.run(['audit', 'verify'])
+    const tampered = await line.here(['audit', 'verify'])
     assert.equal(tampered.code, 1)
     assert.match(tampered.out, /is gone: the newest rows were cut off/)
-  })
-})
-
-describe('a database somewhere else', () => {
-  let line: CommandLine
-  let folder: string
-  let stop: () => Promise<void>
-  let owner = ''
-
-  before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'yardmaster-external-'))
-    // Its own PostgreSQL stands in for a server of somebody's: the commands know its address and nothing else.
-    const server = await startEmbeddedPostgres({
-      dataFolder: folder,
-      purpose: 'command',
-      log: { info: () => {}, warn: () => {}, error: () => {} },
-    })
-    stop = () => server.stop()
-    const address = (connection: typeof server.service): string => {
-      if ('url' in connection) return connection.url
-      const { user, password, database, host, port } = connection
-      return `postgres://${user}:${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`
-    }
-    owner = address(server.owner)
-    line = commandLine({
-      DATABASE_URL: address(server.service),
-      YARDMASTER_DATABASE_OWNER_URL: owner,
-      YARDMASTER_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
-    })
-  })
-  after(async () => {
-    await stop()
-    line.remove()
-    rmSync(folder, { recursive: true, force: true })
-  })
-
-  test('set-up, keys and checks work there, with a master key that is given', async () => {
-    const empty = await line.run(['workspaces', 'list'])
-    assert.equal(empty.code, 1)
-    assert.match(empty.err, /Nothing is set up in the database of DATABASE_URL/)
-    await line.json(['setup', '--workspace', 'Analytics', '--admin-email', 'ana@example.com'])
-    const [key, doctor, rotate] = await Promise.all([
-      line.json<Created>(['keys', 'create', '--kind', 'workspace']),
-      line.json<Checks>(['doctor']),
-      line.run(['secrets', 'rotate', '--new-key']),
-    ])
-    assert.match(key.key, /^ym_wsp_/)
-    assert.match(doctor.checks.find(({ name }) => name === 'database')?.message ?? '', /^external PostgreSQL/)
-    assert.match(
-      doctor.checks.find(({ name }) => name === 'master key')?.message ?? '',
-      /^given by YARDMASTER_MASTER_KEY/,
-    )
-    assert.equal(rotate.code, 1)
-    assert.match(rotate.err, /given by YARDMASTER_MASTER_KEY.*openssl rand -base64 32/)
-    assert.equal(existsSync(join(line.data, 'postgres')), false)
-    const verified = await line.json<{ ok: boolean }>(['audit', 'verify'])
-    assert.equal(verified.ok, true)
-  })
-
-  test('secrets are wrapped anew under a key that was put before the old one', async () => {
-    await line.json(['environments', 'create', 'production'])
-    await line.json(['environments', 'set', 'production', '--secret', 'PASSWORD'], { input: 'correct horse' })
-    const keys = [Buffer.alloc(32, 9), Buffer.alloc(32, 7)].map((key) => key.toString('base64'))
-    const both = { env: { YARDMASTER_MASTER_KEY: keys.join(',') } }
-    assert.equal((await line.json<{ secrets: number }>(['secrets', 'rotate'], both)).secrets, 1)
-    assert.equal((await line.json<{ secrets: number }>(['secrets', 'rotate'], both)).secrets, 0)
-  })
-
-  test('doctor says when the role of the service could take the protection of the audit log away', async () => {
-    const { checks } = await line.json<Checks>(['doctor'], { env: { DATABASE_URL: owner } })
-    assert.deepEqual(
-      checks.filter(({ name }) => name === 'audit owner').map(({ status }) => status),
-      ['warn'],
-    )
-  })
-
-  test('a server that does not answer is said in one sentence, without the password', async () => {
-    const env = { DATABASE_URL: 'postgres://yard:hunter2hunter2@127.0.0.1:1/yard', YARDMASTER_LOG_LEVEL: 'debug' }
-    const [refused, doctor] = await Promise.all([
-      line.run(['keys', 'list', '--json'], { env }),
-      line.run(['doctor'], { env }),
-    ])
-    assert.equal(refused.code, 1)
-    assert.equal(codeOf(refused.err), 'UNAVAILABLE')
-    assert.equal(doctor.code, 1)
-    assert.match(doctor.out, /\nfail {2}database /)
-    assert.equal(JSON.stringify([refused, doctor]).includes('hunter2'), false)
   })
 })

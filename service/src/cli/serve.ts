@@ -4,6 +4,8 @@ import { startService } from '../compose/serve.ts'
 import { secretTexts } from '../config/describe.ts'
 import type { LoadedConfig } from '../config/load.ts'
 
+const SAME_SIGNAL_MS = 500
+
 /** Runs until a signal. The first one drains; a second one, or the deadline, ends it now. */
 export async function runServe({ config }: LoadedConfig): Promise<number> {
   const log = createLog({ level: config.log.level })
@@ -23,13 +25,15 @@ export async function runServe({ config }: LoadedConfig): Promise<number> {
   process.stdout.write(banner(running.url, running.first))
   log.info({ url: running.url, roles: config.roles }, 'serving')
 
-  let asked = false
+  // One Ctrl-C may arrive twice: from the terminal and from npm, which passes on what it gets.
+  let askedAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (asked) {
+    if (askedAt !== undefined) {
+      if (performance.now() - askedAt < SAME_SIGNAL_MS) return
       log.warn({ signal }, 'second signal: ending now')
       process.exit(130)
     }
-    asked = true
+    askedAt = performance.now()
     log.info({ signal }, 'stopping; a second signal ends it now')
     ended.resolve(0)
   }

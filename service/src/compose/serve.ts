@@ -3,18 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { createMailer } from '../adapters/mail/mailer.ts'
-import { ownOriginsOf, workspaceHeaderNames } from '../api/auth.ts'
-import type { Call, Denial } from '../api/edge.ts'
-import { resolvers } from '../api/graphql/resolvers/index.ts'
-import { registerGraphQL } from '../api/graphql/route.ts'
-import { createSchema, operationsOf } from '../api/graphql/schema.ts'
-import { registerHealth } from '../api/http/health.ts'
-import { createMetrics, registerMetrics } from '../api/http/metrics.ts'
-import { createRateLimiter } from '../api/rate-limit.ts'
-import { createServer } from '../api/server.ts'
-import { authenticate } from '../app/authenticate.ts'
-import type { App, Context } from '../app/context.ts'
-import { RefusalRecorder } from '../app/refusals.ts'
+import { stopServer } from '../api/server.ts'
 import { withListeningPort } from '../config/public-url.ts'
 import type { Config } from '../config/schema.ts'
 import { auditWitness } from '../engine/audit-witness.ts'
@@ -22,10 +11,10 @@ import { heartbeat, housekeeping } from '../engine/housekeeping.ts'
 import { startMailSender } from '../engine/mail-sender.ts'
 import { startPeriodic } from '../engine/periodic.ts'
 import type { Log } from '../ports/runtime.ts'
-import { isUnavailable } from '../store/database.ts'
 import { removeServiceFile, writeServiceFile } from '../store/embedded-postgres.ts'
 import * as nodes from '../store/nodes.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
+import { createHttp } from './http.ts'
 import { type Opened, openApp } from './open.ts'
 import { VERSION } from './version.ts'
 
@@ -66,7 +55,7 @@ export async function startService(config: Config, options: ServeOptions): Promi
 
   const stop = async (): Promise<void> => {
     state.draining = true
-    await closeServer(server, config.drainSeconds)
+    if (server !== undefined) await stopServer(server, config.drainSeconds * 1000)
     for (const service of services.reverse()) await service.stop()
     await opened.queue.stop()
     mailer.close()
@@ -120,98 +109,4 @@ async function listen(server: FastifyInstance, config: Config, opened: Opened): 
   const { publicUrl } = withListeningPort(config, port)
   opened.setPublicUrl(publicUrl)
   return publicUrl
-}
-
-/** Requests under way get until the deadline; connections that are still open then are cut. */
-async function closeServer(server: FastifyInstance | undefined, seconds: number): Promise<void> {
-  if (server === undefined) return
-  const deadline = setTimeout(() => server.server.closeAllConnections(), seconds * 1000)
-  try {
-    await server.close()
-  } finally {
-    clearTimeout(deadline)
-  }
-}
-
-/** The routes over what is open, not yet listening: tests of the gate ask this one. */
-export async function createHttp(
-  config: Config,
-  opened: Pick<Opened, 'app' | 'database'>,
-  node: nodes.NodeInfo,
-  state: { readonly draining: boolean },
-): Promise<FastifyInstance> {
-  const { app, database } = opened
-  const now = () => performance.now()
-  const schema = createSchema<Context>(resolvers)
-  const metrics = createMetrics({
-    operations: operationsOf(schema),
-    pool: () => {
-      const { open, idle, waiting } = database.connections()
-      return { total: open, idle, waiting }
-    },
-  })
-  const server = createServer({
-    log: app.log,
-    trustProxy: config.trustProxy,
-    tls: config.tls,
-    maxConnections: config.limits.maxConnections,
-    isUnavailable,
-    draining: () => state.draining,
-    onAnswered: metrics.answered,
-  })
-  const refusals = new RefusalRecorder(app)
-  const ownOrigins = originsOf(app)
-  registerHealth(server, {
-    ready: () => nodes.beat(app.db, node),
-    draining: () => state.draining,
-    now,
-    log: app.log,
-  })
-  registerMetrics(server, metrics, { token: config.metrics.token?.reveal() ?? null })
-  if (config.roles.includes('api')) {
-    registerGraphQL<Context>(server, {
-      schema,
-      gatekeeper: { authenticate: (credentials, uid) => authenticate(app, credentials, uid) },
-      limiter: createRateLimiter(config.limits, now),
-      now,
-      ownOrigins,
-      workspaceHeaders: workspaceHeaderNames(config.workspaceHeaders),
-      contextFor: (call) => contextOf(app, call),
-      onDenied: (denial) => recordDenial(refusals, denial),
-      observe: metrics.operation,
-      isUnavailable,
-      log: app.log,
-    })
-  }
-  return server
-}
-
-/** Made anew only when the address changes, which it does once: when a server on a free port knows its port. */
-function originsOf(app: App): () => ReadonlySet<string> {
-  let made = { url: '', origins: ownOriginsOf(app.settings.publicUrl) }
-  return () => {
-    const url = app.settings.publicUrl
-    if (made.url !== url) made = { url, origins: ownOriginsOf(url) }
-    return made.origins
-  }
-}
-
-const contextOf = (app: App, { identity, admission, request, idempotency }: Call): Context => ({
-  ...app,
-  actor: identity.actor,
-  workspace: admission.workspace,
-  visible: admission.visible,
-  request,
-  idempotency,
-})
-
-async function recordDenial(refusals: RefusalRecorder, denial: Denial): Promise<void> {
-  const { actor, selection } = denial.identity
-  await refusals.record({
-    actor,
-    address: denial.request.address,
-    event: 'mutation_denied',
-    metadata: { operations: denial.operations, code: denial.code },
-    at: selection.kind === 'found' ? selection.workspace : 'account',
-  })
 }

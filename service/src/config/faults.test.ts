@@ -76,6 +76,10 @@ test('a bad value is told with its variable, what is wrong and the way to mend i
     ['DATABASE_URL', 'postgres://u:p#w@h:port/d', /is not a URL \(characters such as/],
     ['YARDMASTER_SMTP_URL', 'mail.example.com:25', /does not begin with smtp:/],
     ['YARDMASTER_SMTP_URL', 'smtp://', /is not a URL|names no host/],
+    ['YARDMASTER_SMTP_URL', 'smtp://h?sendmail=true', /has options behind its \? other than/],
+    ['YARDMASTER_SMTP_URL', 'smtp://h?requireTLS=no', /has options behind its \? other than/],
+    ['YARDMASTER_OIDC_NAME', 'x'.repeat(61), /is empty or longer than 60 characters/],
+    ['YARDMASTER_OIDC_NAME', 'a\nb', /holds a line break/],
     ['YARDMASTER_MASTER_KEY', randomBytes(31).toString('base64'), /number 1 of 1\) that is not 32 bytes in base64/],
     ['YARDMASTER_MASTER_KEY', `${randomBytes(32).toString('base64')},hello`, /number 2 of 2/],
     ['YARDMASTER_MASTER_KEY', ',', /holds no key/],
@@ -86,6 +90,55 @@ test('a bad value is told with its variable, what is wrong and the way to mend i
     assert.match(faults[0]!, expected)
     assert.match(faults[0]!, /\. (Set|Put) /, 'says what to do')
   }
+})
+
+test('single sign-on is set up as a whole or not at all', (t) => {
+  const { path: cwd } = folder(t)
+  const values: Record<string, string> = {
+    YARDMASTER_OIDC_ISSUER: 'https://login.example.com',
+    YARDMASTER_OIDC_CLIENT_ID: 'yard',
+    YARDMASTER_OIDC_CLIENT_SECRET: 'client-secret',
+  }
+  const paths = ['oidc.issuer', 'oidc.clientId', 'oidc.clientSecret']
+  const names = Object.keys(values)
+  for (let chosen = 1; chosen < 7; chosen++) {
+    const given = names.filter((_, index) => chosen & (1 << index))
+    const env = Object.fromEntries(given.map((name) => [name, values[name]!]))
+    const missing = names.flatMap((name, index) => (given.includes(name) ? [] : [[paths[index]!, name] as const]))
+    const faults = faultsOf({ env, cwd })
+    assert.equal(faults.length, missing.length, given.join())
+    for (const [path, name] of missing) {
+      const fault = faults.find((one) => one.startsWith(`${path}: is missing`)) ?? ''
+      assert.ok(fault.includes(`Set ${name} too, or remove the others`), path)
+      assert.ok(!fault.includes('client-secret'))
+    }
+  }
+})
+
+test('an identity provider is believed only over https, or on this machine', (t) => {
+  const { path: cwd } = folder(t)
+  const rest = { YARDMASTER_OIDC_CLIENT_ID: 'yard', YARDMASTER_OIDC_CLIENT_SECRET: 'client-secret' }
+  const cases: [string, RegExp | null][] = [
+    ['https://login.example.com', null],
+    ['https://login.example.com/realms/yard', null],
+    ['http://127.0.0.1:9000', null],
+    ['http://localhost:9000', null],
+    ['http://login.example.com', /is not encrypted/],
+    ['http://127.0.0.1.example.com', /is not encrypted/],
+    ['login.example.com', /is not an https:\/\/ URL/],
+    ['https://me:pw@login.example.com', /holds credentials/],
+    ['https://login.example.com/?tenant=1', /has a query/],
+  ]
+  for (const [issuer, expected] of cases) {
+    const env = { ...rest, YARDMASTER_OIDC_ISSUER: issuer }
+    if (expected === null) assert.equal(loadConfig({ env, cwd }).config.oidc.issuer, issuer)
+    else assert.match(faultsOf({ env, cwd }).join('\n'), expected)
+  }
+  const blank = faultsOf({
+    env: { ...rest, YARDMASTER_OIDC_ISSUER: 'https://a.example', YARDMASTER_OIDC_CLIENT_ID: ' a ' },
+    cwd,
+  })
+  assert.match(blank.join('\n'), /^oidc\.clientId: .*holds what no client id or secret may/)
 })
 
 test('a bad option is told with its name', (t) => {

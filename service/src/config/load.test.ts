@@ -25,6 +25,7 @@ test('without any configuration every setting has its default', (t) => {
     metrics: {},
     database: { poolSize: 10, queryTimeoutMs: 10000 },
     mail: { from: 'Yardmaster <yardmaster@localhost>' },
+    oidc: { name: 'single sign-on' },
     log: { level: 'info' },
     limits: {
       requestsPerSecond: 50,
@@ -95,6 +96,10 @@ test('every setting can be given by its variable', (t) => {
       YARDMASTER_MASTER_KEY: masterKey,
       YARDMASTER_SMTP_URL: 'smtps://user:pw@mail.example.com',
       YARDMASTER_MAIL_FROM: 'yard@example.com',
+      YARDMASTER_OIDC_ISSUER: 'https://login.example.com/realms/yard',
+      YARDMASTER_OIDC_CLIENT_ID: 'yard',
+      YARDMASTER_OIDC_CLIENT_SECRET: 'client-secret',
+      YARDMASTER_OIDC_NAME: 'Example Corp',
       YARDMASTER_LOG_LEVEL: 'debug',
       YARDMASTER_REQUESTS_PER_SECOND: '51',
       YARDMASTER_REQUEST_BURST: '201',
@@ -116,6 +121,8 @@ test('every setting can be given by its variable', (t) => {
   assert.equal(config.metrics.token?.reveal(), 'metrics-token-of-mine')
   assert.equal(config.database.url?.reveal(), 'postgresql://app:pw@/yard?host=/run/postgresql')
   assert.equal(config.masterKey?.reveal(), masterKey)
+  assert.equal(config.oidc.issuer, 'https://login.example.com/realms/yard')
+  assert.equal(config.oidc.clientSecret?.reveal(), 'client-secret')
   assert.equal(config.demo, false)
   assert.equal(config.drainSeconds, 0)
 })

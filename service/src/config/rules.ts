@@ -62,8 +62,34 @@ export const postgresRule: Rule = (text) => {
 export const smtpRule: Rule = (text) => {
   if (!/^smtps?:\/\//.test(text)) return 'does not begin with smtp:// or smtps://'
   if (!URL.canParse(text)) return 'is not a URL (characters such as @ : / # in a password must be percent-encoded)'
-  if (new URL(text).hostname === '') return 'names no host'
+  const url = new URL(text)
+  if (url.hostname === '') return 'names no host'
+  const known = [...url.searchParams].every(
+    ([name, value]) => /^(requireTLS|verifyCertificate)$/.test(name) && /^(true|false)$/.test(value),
+  )
+  return known ? undefined : 'has options behind its ? other than requireTLS and verifyCertificate, true or false'
+}
+
+const OWN_MACHINE = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+export const issuerRule: Rule = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return 'is not an https:// URL'
+  if (url.protocol === 'http:' && !OWN_MACHINE.has(url.hostname)) return 'is not encrypted: only https:// is believed'
+  if (url.username || url.password) return 'holds credentials'
+  if (url.search || url.hash || /[?#]/.test(text)) return 'has a query or a fragment'
   return undefined
+}
+
+/** RFC 6749 allows printable ASCII. */
+export const clientRule: Rule = (text) =>
+  /^[\x20-\x7e]{1,1024}$/.test(text) && text.trim() === text
+    ? undefined
+    : 'is empty or holds what no client id or secret may'
+
+export const buttonRule: Rule = (text) => {
+  if (text.trim() === '' || text.length > 60) return 'is empty or longer than 60 characters'
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) ? 'holds a line break or another control character' : undefined
 }
 
 const ADDRESS = /^[^\s<>"@,;]+@[^\s<>"@,;]+$/

@@ -1,67 +1,31 @@
 // The one list of settings. The loader, `yardmaster config`, the reference in docs/configuration.md and the text of
 // every fault are made from it: to add a setting, add a leaf here and run `npm run generate`.
 import { z } from 'zod'
+import { listOf, meta, secret, text, whole } from './leaf.ts'
 import {
+  buttonRule,
+  clientRule,
   headerRule,
   hostRule,
+  issuerRule,
   mailboxRule,
   masterKeyRule,
   networkRule,
   pathRule,
   postgresRule,
   publicUrlRule,
-  type Rule,
   smtpRule,
   tokenRule,
 } from './rules.ts'
-import { Secret } from './secret.ts'
+import type { Secret } from './secret.ts'
 
-/** What a leaf says of itself in `.meta()`. */
-export interface SettingMeta {
-  /** The environment variable; a secret can also be given as a file named by `<env>_FILE`. */
-  readonly env: string
-  /** A sentence or two for the reference. */
-  readonly description: string
-  /** What a good value is, such that "is not <form>" and "set it to <form>" both read well. */
-  readonly form: string
-  readonly secret?: true
-  readonly example?: string
-  /** Where the default is made rather than fixed, how. */
-  readonly defaultText?: string
-}
+export type { SettingMeta } from './leaf.ts'
 
 const ROLES = ['api', 'scheduler', 'worker'] as const
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const
 
 export type Role = (typeof ROLES)[number]
 export type LogLevel = (typeof LEVELS)[number]
-
-// Checks the keys against SettingMeta, which zod's own type of meta does not do.
-const meta = (setting: SettingMeta) => ({ ...setting })
-
-const text = (rule: Rule) =>
-  z.string().check((ctx) => {
-    const wrong = rule(ctx.value)
-    if (wrong) ctx.issues.push({ code: 'custom', input: ctx.value, message: wrong })
-  })
-
-const secret = (rule: Rule) =>
-  text(rule)
-    .transform((value) => new Secret(value))
-    .optional()
-
-const listOf = <T extends z.ZodType>(item: T) =>
-  z.array(item).refine((list) => new Set(list.map((one) => String(one).toLowerCase())).size === list.length, {
-    error: 'names something twice',
-  })
-
-const whole = (min: number, max: number, fallback: number, setting: Omit<SettingMeta, 'form'>) =>
-  z
-    .int()
-    .min(min)
-    .max(max)
-    .default(fallback)
-    .meta(meta({ ...setting, form: `a whole number from ${min} to ${max}` }))
 
 const leaves = z.strictObject({
   data: text(pathRule)
@@ -212,7 +176,7 @@ const leaves = z.strictObject({
         env: 'YARDMASTER_SMTP_URL',
         secret: true,
         description:
-          'The mail server for invitations and password resets. Without it links are shown where the service logs.',
+          'The mail server for invitations and password resets. Without it links are shown where the service logs. With credentials STARTTLS is required; `?requireTLS=false` or `?verifyCertificate=false` at the end does without.',
         form: 'a URL such as smtps://user:password@mail.example.com',
       }),
     ),
@@ -224,6 +188,47 @@ const leaves = z.strictObject({
           description: 'The sender of mails.',
           form: 'a mail address, with or without a name',
           example: 'Yardmaster <yardmaster@example.com>',
+        }),
+      ),
+  }),
+  oidc: z.strictObject({
+    issuer: text(issuerRule)
+      .optional()
+      .meta(
+        meta({
+          env: 'YARDMASTER_OIDC_ISSUER',
+          description:
+            'The OpenID Connect provider for single sign-on, as it names itself. Register `<publicUrl>/signin/sso/callback` there.',
+          form: 'an https:// URL (http:// on this machine) without query or credentials',
+          example: 'https://login.example.com',
+        }),
+      ),
+    clientId: text(clientRule)
+      .optional()
+      .meta(
+        meta({
+          env: 'YARDMASTER_OIDC_CLIENT_ID',
+          description: 'The name under which the provider knows Yardmaster.',
+          form: 'the client id that the provider gave out',
+          example: 'yardmaster',
+        }),
+      ),
+    clientSecret: secret(clientRule).meta(
+      meta({
+        env: 'YARDMASTER_OIDC_CLIENT_SECRET',
+        secret: true,
+        description: 'The secret that belongs to `oidc.clientId`.',
+        form: 'the client secret that the provider gave out',
+      }),
+    ),
+    name: text(buttonRule)
+      .default('single sign-on')
+      .meta(
+        meta({
+          env: 'YARDMASTER_OIDC_NAME',
+          description: 'What the button on the sign-in page calls the provider: "Sign in with …".',
+          form: 'one line of at most 60 characters',
+          example: 'Example Corp',
         }),
       ),
   }),
@@ -294,6 +299,19 @@ const relation = (path: readonly [string, string], needs: string, error: string)
   when: () => true,
 })
 
+/** Single sign-on has three settings that are nothing without each other: the one that is missing is named. */
+const oidcNeeds = (missing: 'issuer' | 'clientId' | 'clientSecret', env: string, given: 'issuer' | 'clientId') =>
+  z.refine<z.output<typeof leaves>>(
+    ({ oidc }) =>
+      oidc[missing] !== undefined ||
+      (oidc.issuer === undefined && oidc.clientId === undefined && oidc.clientSecret === undefined),
+    relation(
+      ['oidc', missing],
+      `oidc.${given}`,
+      `is missing, while other settings of single sign-on are given. Set ${env} too, or remove the others to do without single sign-on.`,
+    ),
+  )
+
 export const schema = leaves.check(
   z.refine(
     ({ tls }) => tls.keyFile === undefined || tls.certFile !== undefined,
@@ -319,6 +337,9 @@ export const schema = leaves.check(
       'is given without database.url; the embedded database has an owner of its own. Set DATABASE_URL too, or remove YARDMASTER_DATABASE_OWNER_URL.',
     ),
   ),
+  oidcNeeds('issuer', 'YARDMASTER_OIDC_ISSUER', 'clientId'),
+  oidcNeeds('clientId', 'YARDMASTER_OIDC_CLIENT_ID', 'issuer'),
+  oidcNeeds('clientSecret', 'YARDMASTER_OIDC_CLIENT_SECRET', 'issuer'),
 )
 
 type Parsed = z.output<typeof schema>
@@ -342,7 +363,7 @@ export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls'>> & {
   readonly tls: TlsFiles | null
 }
 
-type Section = Extract<keyof Parsed, 'tls' | 'metrics' | 'database' | 'mail' | 'log' | 'limits' | 'session'>
+type Section = Extract<keyof Parsed, 'tls' | 'metrics' | 'database' | 'mail' | 'oidc' | 'log' | 'limits' | 'session'>
 
 /** The path of a setting, such as `port` or `database.url`. */
 export type SettingPath =

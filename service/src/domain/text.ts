@@ -29,6 +29,10 @@ export function hasControl(text: string): boolean {
   return false
 }
 
+/** What a refusal repeats of a text that somebody sent: enough to recognise it, never all of a megabyte. */
+export const quoted = (text: string): string =>
+  text.length > 80 ? `"${text.slice(0, 80).toWellFormed()}…"` : `"${text}"`
+
 /** PostgreSQL's text holds every character but this one. */
 export function refuseNul(text: string, field: string): string {
   if (text.includes('\0')) throw invalidInput(`${field}: must not hold a NUL character.`)

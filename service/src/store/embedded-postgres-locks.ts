@@ -19,6 +19,8 @@ const LOCKS = 1497453124
 const SERVING = `${LOCKS}, 1`
 const IN_USE = `${LOCKS}, 2`
 
+const IS_THERE = `select exists (select from pg_database where datname = '${DATABASE}')`
+
 export interface Door {
   readonly socketFolder: string
   readonly port: number
@@ -69,11 +71,11 @@ export async function takeServing(door: Door): Promise<pg.Client> {
   throw new Error('The lock of the serving process is held by another connection of this server')
 }
 
-/** undefined: the server is going away, or has gone. */
+/** undefined: the server is going away or has gone, or its starter has not made the database in it yet. */
 export async function takeShare(door: Door): Promise<pg.Client | undefined> {
   try {
     const session = await open(door, 'works')
-    if (await ask(session, `/* embedded.in_use */ select pg_try_advisory_lock_shared(${IN_USE}) as answer`)) {
+    if (await ask(session, `/* embedded.in_use */ ${IS_THERE} and pg_try_advisory_lock_shared(${IN_USE}) as answer`)) {
       return keepingNobodyAwake(session)
     }
     await session.end()
@@ -138,8 +140,7 @@ export async function createRoleAndDatabase(door: Door): Promise<void> {
       await session.query(`/* embedded.create_role */ create role ${SERVICE} login nosuperuser nocreatedb nocreaterole
         password ${pg.escapeLiteral(door.passwords.service)}`)
     }
-    const there = `/* embedded.database */ select exists (select from pg_database where datname = '${DATABASE}') as answer`
-    if (!(await ask(session, there))) {
+    if (!(await ask(session, `/* embedded.database */ ${IS_THERE} as answer`))) {
       await session.query(`/* embedded.create_database */ create database ${DATABASE}`)
     }
     await session.query(`/* embedded.close_database */ revoke all on database ${DATABASE} from public;

@@ -272,7 +272,18 @@ async function joinServer(site: Site, running: PidFile, waited: number): Promise
   if (running.status !== 'ready') return undefined
   const door = { ...site, ...running }
   const session = await takeShare(door)
-  return session && { server: undefined, session, door }
+  if (session) return { server: undefined, session, door }
+  const starter = await readStarter(site.cluster)
+  // Its starter was killed before it had made the database, so it never will be.
+  if (waited > STARTING_MS && starter && !isAlive(starter.pid))
+    await visit(door, (other) => endIfUnused(running, other))
+  return undefined
+}
+
+async function endIfUnused(running: PidFile, session: pg.Client): Promise<void> {
+  if (!(await takeAlone(session))) return
+  sendSignal(running.pid, 'SIGINT')
+  await untilDropped(session)
 }
 
 /** For a service: refuses beside another one; otherwise sees to it that the server that runs ends. */
@@ -296,9 +307,8 @@ async function makeWay(site: Site, running: PidFile, waited: number): Promise<un
       )
     }
     // Its starter was killed. Commands that still use it get their time.
-    if (!(await takeAlone(session)) && waited < COMMANDS_MS) return
-    sendSignal(running.pid, 'SIGINT')
-    await untilDropped(session)
+    if (waited > COMMANDS_MS) sendSignal(running.pid, 'SIGINT')
+    await endIfUnused(running, session)
   })
 }
 

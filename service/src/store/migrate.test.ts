@@ -35,6 +35,19 @@ describe('the migrations of this version', () => {
     await assert.rejects(sql`truncate audit_log`.execute(base.owner.kysely), /append-only/)
   })
 
+  test('give back a right that the service has lost, and take one that it should not have', async () => {
+    await sql`revoke select on workspace from yardmaster`.execute(base.owner.kysely)
+    await sql`grant delete on audit_log to yardmaster`.execute(base.owner.kysely)
+    await migrate(base.ownerConnection, { serviceRole: 'yardmaster' })
+    await sql`select id from workspace`.execute(base.db)
+    await assert.rejects(sql`delete from audit_log`.execute(base.db), /permission denied/)
+    // Nothing is left to do: no grant touches the catalogue again.
+    const version = sql`select xmin::text from pg_class where oid = 'workspace'::regclass`
+    const before = (await version.execute(base.owner.kysely)).rows
+    await migrate(base.ownerConnection, { serviceRole: 'yardmaster' })
+    assert.deepEqual((await version.execute(base.owner.kysely)).rows, before)
+  })
+
   test('give the service a schema for its queue', async () => {
     await sql`create table pgboss.probe ()`.execute(base.db)
     await sql`drop table pgboss.probe`.execute(base.db)

@@ -54,7 +54,8 @@ export async function migrate(owner: Connection, options: MigrateOptions): Promi
     const before = await readApplied(client)
     const plan = planMigrations(migrations, before)
     for (const migration of plan.pending) await apply(client, migration)
-    if (options.serviceRole !== null) await grant(client, options.serviceRole)
+    const { serviceRole } = options
+    if (serviceRole !== null && (await lacksRights(client, serviceRole))) await grant(client, serviceRole)
     else await client.query('/* migrate.queue_schema */ create schema if not exists pgboss')
     return {
       version: Math.max(0, ...migrations.map((m) => m.version), ...before.map((a) => a.version)),
@@ -203,6 +204,21 @@ function statementsOf(migration: Migration): string[] {
 
 /** What the service may not do although it may do it to every other table. */
 const EXCEPTIONS: Readonly<Record<string, string>> = { audit_log: 'select, insert', migration: 'select' }
+
+/** Every command comes by here, and a grant makes every running node plan its statements again: only when needed. */
+async function lacksRights(client: pg.Client, serviceRole: string): Promise<boolean> {
+  const { rows } = await client.query<{ lacks: boolean }>(
+    `/* migrate.lacks_rights */
+    select to_regnamespace('pgboss') is null or exists (
+      select from pg_class c
+      where c.relnamespace = 'yardmaster'::regnamespace and c.relkind in ('r', 'p')
+        and (not has_table_privilege($1, c.oid, 'select')
+          or has_table_privilege($1, c.oid, 'delete') = (c.relname = any ($2)))
+    ) as lacks`,
+    [serviceRole, Object.keys(EXCEPTIONS)],
+  )
+  return rows[0]?.lacks !== false
+}
 
 async function grant(client: pg.Client, serviceRole: string): Promise<void> {
   const role = pg.escapeIdentifier(serviceRole)

@@ -84,8 +84,14 @@ async function startOwnCluster(): Promise<Cluster> {
   const { postgres, folder } = await startCluster()
   const { owner, service } = postgres as unknown as Cluster
   process.once('exit', () => {
-    const pid = Number(readFileSync(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8').split('\n')[0])
-    process.kill(pid, 'SIGQUIT')
+    try {
+      process.kill(
+        Number(readFileSync(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8').split('\n')[0]),
+        'SIGQUIT',
+      )
+    } catch {
+      // It is gone already.
+    }
     // Nothing asynchronous runs any more.
     const sleeper = new Int32Array(new SharedArrayBuffer(4))
     for (let tries = 0; tries < 100 && existsSync(`${owner.host}/.s.PGSQL.5432`); tries++)

@@ -50,6 +50,13 @@ const sentence = (message: string): string => {
   return name === undefined ? message : `${name}: ${match[2]}`
 }
 
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown'
+  const { code, cause: deeper } = cause as Error & { code?: unknown }
+  const text = typeof code === 'string' ? `${cause.message} (${code})` : cause.message
+  return deeper instanceof Error ? `${text}: ${reasonOf(deeper)}` : text
+}
+
 interface ErrorPages {
   showError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply
   refuseForeign(reply: FastifyReply): FastifyReply
@@ -73,6 +80,10 @@ export function createErrorPages(options: {
     if (error instanceof AppError) {
       const retryAfter = retryAfterOf(error)
       if (retryAfter !== null) reply.header('retry-after', retryAfter)
+      if (error.cause !== undefined) {
+        // Only its words: what else an error of a provider carries may be tokens.
+        app.log.warn({ requestId: request.id, reason: reasonOf(error.cause) }, error.message)
+      }
       return show(reply, STATUS[error.code], sentence(error.message))
     }
     if (options.isUnavailable(error)) {

@@ -1,0 +1,130 @@
+// "Clients send every optional variable as an explicit null: null means 'not given', everywhere."
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  buildASTSchema,
+  type GraphQLArgument,
+  type GraphQLInputField,
+  getNullableType,
+  isInputObjectType,
+  isNonNullType,
+  parse,
+} from 'graphql'
+import { readContract } from '../service/src/api/graphql/schema.ts'
+import { bearer, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
+
+const schema = buildASTSchema(parse(readContract()))
+
+// What the required arguments are given; an operation is asked as many times as it has kinds of callers.
+const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  getAuditLogs: {},
+  environments: {},
+  createEnvironment: { environment: { displayName: 'Nulls' } },
+  updateEnvironment: { slug: 'production', environment: {} },
+  setVariable: { name: 'V', value: '1' },
+  deleteVariable: { name: 'V' },
+  setSecret: { kind: 'VARIABLE', name: 'S', value: 'long enough' },
+  deleteSecret: { kind: 'VARIABLE', name: 'S' },
+  createApiKey: { key: { name: 'k', kind: 'ACCOUNT' } },
+  createPersonalKey: { key: { name: 'k' } },
+}
+
+/** Every optional argument, and every optional member of an input, as null. */
+function withNulls(fields: readonly (GraphQLArgument | GraphQLInputField)[], given: Readonly<Record<string, unknown>>) {
+  const values: Record<string, unknown> = {}
+  let nulls = 0
+  for (const field of fields) {
+    const type = getNullableType(field.type)
+    const value = given[field.name]
+    if (isInputObjectType(type)) {
+      const inner = withNulls(Object.values(type.getFields()), (value ?? {}) as Record<string, unknown>)
+      values[field.name] = inner.values
+      nulls += inner.nulls
+    } else if (isNonNullType(field.type) || value !== undefined) {
+      values[field.name] = value
+    } else {
+      values[field.name] = null
+      nulls++
+    }
+  }
+  return { values, nulls }
+}
+
+test('every optional variable can be sent as an explicit null, and means what leaving it out means', async () => {
+  await using api = await testApi()
+  const tried: string[] = []
+  const expected: string[] = []
+  for (const type of [schema.getQueryType()!, schema.getMutationType()!]) {
+    for (const { name, args } of Object.values(type.getFields())) {
+      const { nulls } = withNulls(args, REQUIRED[name] ?? {})
+      if (nulls > 0) expected.push(name)
+      if (nulls === 0 || REQUIRED[name] === undefined) continue
+      tried.push(name)
+      const [left, sent] = [
+        await outcome(api, name, REQUIRED[name]),
+        await outcome(api, name, withNulls(args, REQUIRED[name]).values),
+      ]
+      assert.deepEqual(sent, left, name)
+      assert.equal(left.code, '', `${name}: ${left.message}`)
+    }
+  }
+  assert.deepEqual(tried, expected)
+})
+
+/** In a workspace of its own, so that both ways start from the same. */
+async function outcome(api: TestApi, name: string, variables: Readonly<Record<string, unknown>>) {
+  const { uid, ...workspace } = await api.t.workspace()
+  const owner = sessionOf(await api.session(await api.t.member({ uid, ...workspace }, 'ADMIN')))
+  const key = bearer((await api.t.key()).key)
+  const inside = (query: string) => api.ask(query, { by: key, workspace: uid })
+  await inside(`mutation { createEnvironment(environment: { displayName: "Production", defaultBranch: "trunk",
+    deploymentBranch: "live", installStep: "make", pythonPackages: ["dbt-core"], excludedFiles: ["x/**"],
+    repositoryUrl: "https://git.example.com/x" }) { ok } }`)
+  await inside('mutation { setVariable(name: "V", value: "0") { ok } }')
+  await inside('mutation { setSecret(kind: VARIABLE, name: "S", value: "long enough") { ok } }')
+  const kind = schema.getQueryType()!.getFields()[name] ? 'query' : 'mutation'
+  const field = (schema.getQueryType()!.getFields()[name] ?? schema.getMutationType()!.getFields()[name])!
+  const declared = field.args.map((one) => `$${one.name}: ${one.type}`).join(', ')
+  const passed = field.args.map((one) => `${one.name}: $${one.name}`).join(', ')
+  const document = `${kind} (${declared}) { ${name}(${passed}) { ok } }`
+  const by: RequestHeaders = name === 'createPersonalKey' ? owner : key
+  const reply = await api.ask(document, { by, workspace: uid, variables })
+  const after = await inside(`{ environments { environments { slug isDefault type repositoryUrl defaultBranch
+      deploymentBranch installStep pythonPackages excludedFiles variables { name value } secrets { name } }
+    variables { name value } secrets { name kind } } }`)
+  const keys = await inside('{ listApiKeys { keys { name kind client workspaceUid capabilities expiresDttm } } }')
+  const personal = await api.ask('{ listPersonalKeys { keys { name capabilities expiresDttm } } }', { by: owner })
+  const { code, message } = reply
+  return { code, message, data: reply.json.data, after: after.json, made: madeBy(keys.json), personal: personal.json }
+}
+
+const madeBy = (keys: { data: { listApiKeys: { keys: { name: string }[] } } }) =>
+  keys.data.listApiKeys.keys.filter((one) => one.name === 'k')[0]
+
+test('null for something that is needed is 400', async () => {
+  await using api = await testApi()
+  const workspace = await api.t.workspace('A')
+  const by = bearer((await api.t.key()).key)
+  const ask = (query: string, variables: object) => api.ask(query, { by, workspace: workspace.uid, variables })
+  const cases: [string, object][] = [
+    ['mutation ($uid: String!) { disableUser(uid: $uid) { ok } }', { uid: null }],
+    ['mutation ($e: EnvironmentInput!) { createEnvironment(environment: $e) { ok } }', { e: null }],
+    ['mutation ($k: ApiKeyInput!) { createApiKey(key: $k) { ok } }', { k: { name: null, kind: 'ACCOUNT' } }],
+    [
+      'mutation ($e: EnvironmentInput!) { createEnvironment(environment: $e) { ok } }',
+      { e: { pythonPackages: [null] } },
+    ],
+    ['mutation ($on: Boolean) { setAccountFeature(feature: "scheduling", enabled: $on) { ok } }', { on: null }],
+  ]
+  for (const [query, variables] of cases) assert.equal((await ask(query, variables)).status, 400, query)
+})
+
+test('a variable with a default that is sent as null has its default', async () => {
+  await using api = await testApi()
+  const by = bearer((await api.t.key()).key)
+  const query = 'query ($limit: Int = 1) { getAuditLogs(limit: $limit) { auditLogs { id } } }'
+  for (const variables of [undefined, {}, { limit: null }]) {
+    const reply = await api.ask(query, { by, variables })
+    assert.equal(reply.json.data.getAuditLogs.auditLogs.length, 1)
+  }
+})

@@ -1,0 +1,92 @@
+// Good arguments for every served operation that takes any, with every optional one given: what tests alter one by one.
+import type { GraphQLObjectType } from 'graphql'
+import { buildASTSchema, parse } from 'graphql'
+import { readContract } from '../../service/src/api/graphql/schema.ts'
+
+export const schema = buildASTSchema(parse(readContract()))
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+export type Arguments = Readonly<Record<string, Json>>
+
+const environment = {
+  displayName: 'Production',
+  type: 'SCHEDULER',
+  isDefault: true,
+  repositoryUrl: 'https://git.example.com/x.git',
+  defaultBranch: 'main',
+  deploymentBranch: 'live',
+  installStep: 'make install',
+  pythonPackages: ['dbt-core==1.10.0'],
+  excludedFiles: ['x/**'],
+}
+
+/** In a workspace that has an environment `production`. Ids and uids are nobody's. */
+export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Arguments>> => ({
+  environments: { environmentType: 'SCHEDULER' },
+  getAuditLogs: {
+    ...{ offset: 0, limit: 10, from: '2024-01-01', to: '2030-01-01 12:00:00.5+01:00' },
+    ...{ eventType: 'user_invited', actorEmail: 'ana@example.com' },
+  },
+  inviteUser: { email: 'new@example.com', accountType: 'ANALYST' },
+  updateUserAccountType: { uid: '0000000000000000', accountType: 'ANALYST' },
+  disableUser: { uid: '0000000000000000' },
+  createWorkspace: { name: 'Further' },
+  renameWorkspace: { name: 'Renamed' },
+  setAccountFeature: { feature: 'scheduling', enabled: true },
+  setWorkspaceFeature: { feature: 'agents', enabled: true },
+  createEnvironment: { environment },
+  updateEnvironment: { slug: 'production', environment },
+  archiveEnvironment: { slug: 'nowhere' },
+  setVariable: { environment: 'production', name: 'V', value: '1' },
+  deleteVariable: { environment: 'production', name: 'NONE' },
+  setSecret: { environment: 'production', kind: 'VARIABLE', name: 'S', value: 'long enough' },
+  deleteSecret: { environment: 'production', kind: 'VARIABLE', name: 'NONE' },
+  createApiKey: {
+    key: {
+      name: 'k',
+      kind: 'WORKSPACE',
+      workspaceUid,
+      capabilities: ['users:read'],
+      client: 'paradime',
+      expiresDays: 30,
+    },
+  },
+  revokeApiKey: { id: 2_147_483_647 },
+  createPersonalKey: { key: { name: 'k', capabilities: ['users:read'], expiresDays: 30 } },
+  revokePersonalKey: { id: 2_147_483_647 },
+  endSession: { id: 2_147_483_647 },
+})
+
+/** Operations about oneself, which no key but a person's may ask for. */
+export const OWN = ['me', 'listSessions', 'endSession', 'listPersonalKeys', 'createPersonalKey', 'revokePersonalKey']
+
+export const fieldsOf = (type: GraphQLObjectType | null | undefined) => Object.values(type?.getFields() ?? {})
+
+/** A document that takes every argument of the operation by a variable of its name. */
+export function documentOf(operation: string): string {
+  const isQuery = schema.getQueryType()!.getFields()[operation] !== undefined
+  const field = schema.getQueryType()!.getFields()[operation] ?? schema.getMutationType()!.getFields()[operation]!
+  const declared = field.args.map((one) => `$${one.name}: ${one.type}`).join(', ')
+  const passed = field.args.map((one) => `${one.name}: $${one.name}`).join(', ')
+  const args = passed === '' ? '' : `(${passed})`
+  return `${isQuery ? 'query' : 'mutation'}${declared === '' ? '' : ` (${declared})`} { ${operation}${args} { __typename } }`
+}
+
+/** Every place of a value inside arguments, as the path to it. */
+export function leavesOf(value: Json, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+  if (Array.isArray(value)) return value.flatMap((one, at) => leavesOf(one, [...path, at]))
+  if (typeof value !== 'object' || value === null) return [path]
+  return Object.entries(value).flatMap(([name, one]) => leavesOf(one as Json, [...path, name]))
+}
+
+export const at = (value: unknown, path: readonly (string | number)[]): unknown =>
+  path.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown>)[step], value)
+
+/** The same arguments with another value in one place. */
+export function replaced(value: Json, path: readonly (string | number)[], other: unknown): unknown {
+  const [step, ...rest] = path
+  if (step === undefined) return other
+  if (Array.isArray(value)) return value.map((one, index) => (index === step ? replaced(one, rest, other) : one))
+  const object = value as Record<string, Json>
+  return { ...object, [step]: replaced(object[step]!, rest, other) }
+}

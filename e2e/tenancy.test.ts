@@ -1,0 +1,190 @@
+// Two workspaces: whatever one names by id, uid or slug, the other does not have.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { buildASTSchema, type GraphQLInputType, getNamedType, isInputObjectType, parse } from 'graphql'
+import { readContract } from '../service/src/api/graphql/schema.ts'
+import type { WorkspaceRef } from '../service/src/domain/actor.ts'
+import { newUid } from '../service/src/domain/ids.ts'
+import * as people from '../service/src/store/people.ts'
+import { bearer, pairOf, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
+
+interface Naming {
+  /** The argument as `operation.argument`. */
+  readonly argument: string
+  /** `$` stands for the value. */
+  readonly document: string
+  /** What is B's own. */
+  readonly theirs: string | number
+  /** What nobody has. */
+  readonly nobodys: string | number
+  readonly by: readonly RequestHeaders[]
+}
+
+let api: TestApi
+let a: WorkspaceRef
+let b: WorkspaceRef
+let namings: Naming[]
+let waysIntoA: RequestHeaders[]
+
+before(async () => {
+  api = await testApi()
+  const { t } = api
+  a = await t.workspace('A')
+  b = await t.workspace('B')
+  const ana = await t.member(a, 'ADMIN')
+  const ben = await t.member(b, 'ADMIN')
+  await t.member(b, 'ADMIN')
+  const account = bearer((await t.key()).key)
+  const inB = (query: string) => api.ask(query, { by: account, workspace: b.uid })
+  await inB('mutation { createEnvironment(environment: { displayName: "Only B" }) { ok } }')
+  await inB('mutation { setVariable(name: "ONLY_B", value: "1") { ok } }')
+  await inB('mutation { setSecret(kind: VARIABLE, name: "ONLY_B", value: "long enough") { ok } }')
+  await api.ask('mutation { createEnvironment(environment: { displayName: "Only A" }) { ok } }', {
+    by: account,
+    workspace: a.uid,
+  })
+  const session = sessionOf(await api.session(ana))
+  await api.session(ben)
+  const [other] = await t.app.db.selectFrom('session').select('id').where('person_id', '=', ben.id).execute()
+  const keyOfB = await t.key({ kind: 'workspace', workspace: b })
+  const benKey = await t.key({ kind: 'personal', person: ben })
+
+  const key = bearer((await t.key({ kind: 'workspace', workspace: a })).key)
+  const pair = pairOf(await t.key({ kind: 'pair', workspace: a }))
+  const personal = bearer((await t.key({ kind: 'personal', person: ana })).key)
+  waysIntoA = [key, pair, personal, session]
+  const inA = [...waysIntoA, account]
+  const uid = { theirs: ben.uid, nobodys: newUid(), by: inA }
+  const slug = { theirs: 'only-b', nobodys: 'nowhere', by: inA }
+  const name = { theirs: 'ONLY_B', nobodys: 'NOBODYS', by: inA }
+  const id = { nobodys: 2_000_000_000, by: waysIntoA }
+  namings = [
+    { argument: 'updateUserAccountType.uid', document: 'updateUserAccountType(uid: $, accountType: ANALYST)', ...uid },
+    { argument: 'disableUser.uid', document: 'disableUser(uid: $)', ...uid },
+    { argument: 'updateEnvironment.slug', document: 'updateEnvironment(slug: $, environment: {})', ...slug },
+    { argument: 'archiveEnvironment.slug', document: 'archiveEnvironment(slug: $)', ...slug },
+    { argument: 'setVariable.environment', document: 'setVariable(environment: $, name: "V", value: "1")', ...slug },
+    { argument: 'deleteVariable.environment', document: 'deleteVariable(environment: $, name: "ONLY_B")', ...slug },
+    { argument: 'deleteVariable.name', document: 'deleteVariable(name: $)', ...name },
+    {
+      argument: 'setSecret.environment',
+      document: 'setSecret(environment: $, kind: FILE, name: "f", value: "long enough")',
+      ...slug,
+    },
+    {
+      argument: 'deleteSecret.environment',
+      document: 'deleteSecret(environment: $, kind: VARIABLE, name: "X")',
+      ...slug,
+    },
+    { argument: 'deleteSecret.name', document: 'deleteSecret(kind: VARIABLE, name: $)', ...name },
+    { argument: 'revokeApiKey.id', document: 'revokeApiKey(id: $)', theirs: keyOfB.id, ...id },
+    {
+      argument: 'createApiKey.key.workspaceUid',
+      document: 'createApiKey(key: { name: "k", kind: WORKSPACE, workspaceUid: $ })',
+      ...{ theirs: b.uid, nobodys: newUid(), by: waysIntoA },
+    },
+    {
+      argument: 'endSession.id',
+      document: 'endSession(id: $)',
+      theirs: other!.id,
+      nobodys: 2_000_000_000,
+      by: [session],
+    },
+    {
+      argument: 'revokePersonalKey.id',
+      document: 'revokePersonalKey(id: $)',
+      ...{ theirs: benKey.id, nobodys: 2_000_000_000, by: [session, personal] },
+    },
+  ]
+})
+after(() => api.close())
+
+/** Arguments that name something which is there already: by id, uid or slug. */
+function namingArguments(): string[] {
+  const schema = buildASTSchema(parse(readContract()))
+  const found: string[] = []
+  const look = (path: string, name: string, type: GraphQLInputType): void => {
+    const named = getNamedType(type)
+    if (/^(id|uid|slug|environment|.*(Id|Uid|Slug))$/.test(name) && !isInputObjectType(named)) found.push(path)
+    if (!isInputObjectType(named)) return
+    for (const field of Object.values(named.getFields())) look(`${path}.${field.name}`, field.name, field.type)
+  }
+  for (const type of [schema.getQueryType()!, schema.getMutationType()!]) {
+    for (const field of Object.values(type.getFields())) {
+      for (const one of field.args) look(`${field.name}.${one.name}`, one.name, one.type)
+    }
+  }
+  return found
+}
+
+test('every argument that names something by id, uid or slug is tried', () => {
+  const tried = new Set(namings.map((one) => one.argument))
+  assert.deepEqual(
+    namingArguments().filter((one) => !tried.has(one)),
+    [],
+  )
+})
+
+test('an id, uid or slug of another workspace is NOT_FOUND, in the words for one that does not exist', async () => {
+  for (const { argument, document, theirs, nobodys, by } of namings) {
+    for (const [at, who] of by.entries()) {
+      const ask = (value: string | number) =>
+        api.ask(`mutation { ${document.replace('$', JSON.stringify(value))} { ok } }`, { by: who, workspace: a.uid })
+      const [other, unknown] = [await ask(theirs), await ask(nobodys)]
+      assert.deepEqual([other.status, other.code], [200, 'NOT_FOUND'], `${argument} ${at}: ${other.text}`)
+      const blank = (text: string, value: string | number) => text.replaceAll(`"${value}"`, '"…"')
+      assert.equal(blank(other.message, theirs), blank(unknown.message, nobodys), argument)
+      assert.deepEqual(other.json.data, unknown.json.data)
+    }
+  }
+})
+
+test('what is there stays as it was', async () => {
+  const { db } = api.t.app
+  assert.equal((await people.listMembers(db, b.id)).length, 2)
+  const count = async (table: 'environment' | 'variable' | 'secret') =>
+    (await db.selectFrom(table).select('workspace_id').where('workspace_id', '=', b.id).execute()).length
+  assert.deepEqual([await count('environment'), await count('variable'), await count('secret')], [1, 1, 1])
+  const revoked = await db.selectFrom('api_key').select('id').where('revoked_at', 'is not', null).execute()
+  assert.deepEqual(revoked, [])
+})
+
+test('no answer of a query through the keys of one workspace holds anything of the other', async () => {
+  const everything = `{
+    listUsers { activeUsers { uid email name } invitedUsers { email } }
+    listWorkspaces { workspaces { name uid } }
+    features { workspaces { workspaceUid } }
+    environments { environments { slug displayName variables { name } secrets { name } } variables { name } secrets { name } }
+    getAuditLogs { auditLogs { workspaceId workspaceName actorEmail metadataJson } }
+    listApiKeys { keys { id name workspaceUid start } }
+  }`
+  const emails = (await people.listMembers(api.t.app.db, b.id)).flatMap((one) => [one.email, one.uid])
+  const foreign = [...emails, b.uid, 'only-b', 'ONLY_B', `"workspaceId":${b.id},`, '"workspaceId":0,']
+  for (const by of waysIntoA) {
+    const reply = await api.ask(everything, { by, workspace: a.uid })
+    assert.deepEqual([reply.status, reply.code], [200, ''], reply.text)
+    for (const word of foreign) assert.ok(!reply.text.includes(word), word)
+    assert.ok(reply.text.includes('only-a'))
+  }
+})
+
+test('a workspace that is archived is gone for everybody', async () => {
+  await using other = await testApi()
+  const [first, second] = [await other.t.workspace('First'), await other.t.workspace('Second')]
+  const account = bearer((await other.t.key()).key)
+  const key = bearer((await other.t.key({ kind: 'workspace', workspace: second })).key)
+  const ana = await other.t.member(second, 'ADMIN')
+  const session = sessionOf(await other.session(ana))
+  const node = await other.secondNode()
+  const reply = await other.ask('mutation { archiveWorkspace { ok } }', { by: account, workspace: second.uid })
+  assert.equal(reply.code, '')
+  const status = async (by: RequestHeaders, workspace?: string) =>
+    (await other.ask('{ listUsers { ok } }', { by, workspace, node })).status
+  assert.deepEqual(
+    [await status(account, second.uid), await status(key), await status(session, second.uid)],
+    [403, 401, 401],
+  )
+  assert.equal(await status(account, first.uid), 200)
+  const last = await other.ask('mutation { archiveWorkspace { ok } }', { by: account, workspace: first.uid })
+  assert.equal(last.code, 'CONFLICT')
+})
