@@ -1,34 +1,18 @@
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
+import { deepFolder, homeless, me } from './support/places.ts'
 import { clusterOf, lookInto, ownerOf, postgresProcesses } from './support/postgres.ts'
-import { type Exit, graphql, launch, type ServiceProcess, startProcess, temporaryFolder } from './support/service.ts'
-
-const NOBODY = 65534
-const isRoot = process.getuid?.() === 0
-const asNobody = ['setpriv', '--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups']
+import { type Exit, graphql, launch, type ServiceProcess, startProcess } from './support/service.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 async function ended(exited: Promise<Exit>): Promise<{ exit: Exit; ms: number }> {
   const began = performance.now()
   return { exit: await exited, ms: performance.now() - began }
-}
-
-/** A folder with a path longer than a socket's may be, which nobody but its owner may enter. */
-async function deepFolder(owner: number | null): Promise<string> {
-  let folder = await temporaryFolder('deep')
-  chmodSync(folder, 0o755)
-  while (folder.length < 150) {
-    folder = join(folder, 'a-folder-with-a-long-name')
-    mkdirSync(folder, { mode: 0o755 })
-  }
-  if (owner !== null) chownSync(folder, owner, owner)
-  chmodSync(folder, 0o700)
-  return folder
 }
 
 async function everythingWorks(service: ServiceProcess): Promise<void> {
@@ -162,22 +146,22 @@ describe('the service on its own data folder', () => {
 
 describe('the service in other places', () => {
   test('it starts in a folder of mode 0700 under a path of over 150 characters', async () => {
-    const folder = await deepFolder(null)
+    const folder = await deepFolder(me)
     const service = await startProcess({ dataFolder: join(folder, 'data'), cwd: folder })
     await everythingWorks(service)
     assert.equal((await service.stop()).code, 0)
   })
 
   test('it starts as a user without a home, in such a folder of theirs', async () => {
-    const folder = await deepFolder(isRoot ? NOBODY : null)
+    const folder = await deepFolder(homeless)
     const service = await startProcess({
       dataFolder: join(folder, 'data'),
-      prefix: isRoot ? asNobody : [],
+      prefix: homeless.prefix,
       cwd: folder,
-      env: { HOME: '/nonexistent' },
+      env: { HOME: homeless.home },
     })
     await everythingWorks(service)
-    if (isRoot) assert.equal(statSync(join(folder, 'data', 'first-key')).uid, NOBODY)
+    if (homeless.uid !== null) assert.equal(statSync(join(folder, 'data', 'first-key')).uid, homeless.uid)
     assert.equal((await service.stop()).code, 0)
   })
 

@@ -1,16 +1,18 @@
 // The command of the README in a clean clone, as a user types it: `npm start` with whatever Node the machine has, to
-// an answered request; again within three seconds, after a kill -9 and after a clean stop. As root and as another user
-// without a home, the clone in a folder that only its owner may enter, under a path of over 150 characters.
+// an answered request; again within three seconds, after a kill -9 and after a clean stop. The clone lies in a folder
+// that only its owner may enter, under a path of over 150 characters. As root and as another user without a home; run
+// by anybody else, as that user with a home and without.
 //
 //   node e2e/faults/clean-clone.ts [--with-tests] [--from REPOSITORY]
 //
 // --with-tests: `npm test` in each clone as well. --from: another repository than this one; its HEAD is cloned.
-import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { atExit, removeAtExit, socketFolderOf } from '../support/leftovers.ts'
+import { atExit, socketFolderOf } from '../support/leftovers.ts'
+import { deepFolder, homeless, me, type Who } from '../support/places.ts'
 import { clusterOf, postgresProcesses } from '../support/postgres.ts'
 import { type Line, startClock, summary } from '../support/report.ts'
 import { graphql, root, temporaryFolder } from '../support/service.ts'
@@ -19,23 +21,7 @@ const { values } = parseArgs({
   options: { 'with-tests': { type: 'boolean', default: false }, from: { type: 'string', default: root } },
 })
 const clock = startClock()
-const NOBODY = 65534
-
-interface Who {
-  readonly name: string
-  readonly uid: number | null
-  readonly prefix: readonly string[]
-  readonly home: string
-}
-
-const me: Who = { name: 'as this user', uid: null, prefix: [], home: process.env.HOME ?? '/' }
-const nobody: Who = {
-  name: 'as a user without a home',
-  uid: NOBODY,
-  prefix: ['setpriv', '--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'],
-  home: '/nonexistent',
-}
-const people: readonly Who[] = process.getuid?.() === 0 ? [{ ...me, name: 'as root' }, nobody] : [me]
+const people: readonly Who[] = [me, homeless]
 
 /** What a shell of that user has: not the Node that this process runs on, and none of npm's own variables. */
 function environmentOf({ home }: Who): NodeJS.ProcessEnv {
@@ -44,21 +30,17 @@ function environmentOf({ home }: Who): NodeJS.ProcessEnv {
 }
 
 async function cloneFor(who: Who, bundle: string): Promise<string> {
-  let folder = await temporaryFolder('clone')
-  chmodSync(folder, 0o755)
-  while (folder.length < 150) {
-    folder = join(folder, 'a-folder-with-a-long-name')
-    mkdirSync(folder)
-  }
-  chmodSync(folder, 0o700)
-  if (who.uid !== null) chownSync(folder, who.uid, who.uid)
-  run(who, ['git', '-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, 'yardmaster'], folder)
+  const folder = await deepFolder(who)
+  const code = run(who, ['git', '-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, 'yardmaster'], folder)
+  if (code !== 0) throw new Error(`git clone ended with exit code ${code}`)
   return join(folder, 'yardmaster')
 }
 
-function run(who: Who, argv: readonly string[], cwd: string): void {
+/** Its exit code. */
+function run(who: Who, argv: readonly string[], cwd: string): number {
   const [program, ...rest] = [...who.prefix, ...argv]
-  execFileSync(program!, rest, { cwd, env: environmentOf(who), stdio: ['ignore', 'inherit', 'inherit'] })
+  const done = spawnSync(program!, rest, { cwd, env: environmentOf(who), stdio: ['ignore', 'inherit', 'inherit'] })
+  return done.status ?? -1
 }
 
 interface Started {
@@ -116,8 +98,8 @@ async function proof(who: Who, bundle: string): Promise<Line[]> {
   const clone = await cloneFor(who, bundle)
   const data = join(clone, '.yardmaster')
   const first = await npmStart(who, clone)
-  const version = readFileSync(`/proc/${first.service}/cmdline`, 'utf8').split('\0')[0]
-  console.log(`${who.name}: ${clone.length} characters, served by ${version?.replace(clone, '.')}`)
+  const program = readlinkSync(`/proc/${first.service}/exe`)
+  console.log(`${who.name}: ${clone.length} characters, served by ${program.replace(clone, '.')}`)
   process.kill(first.service, 'SIGKILL')
   await first.exited
   const second = await npmStart(who, clone)
@@ -142,8 +124,8 @@ async function proof(who: Who, bundle: string): Promise<Line[]> {
   ]
   if (values['with-tests']) {
     const began = performance.now()
-    run(who, ['npm', 'test'], clone)
-    lines.push(['  npm test passed, s', (performance.now() - began) / 1000])
+    const code = run(who, ['npm', 'test'], clone)
+    lines.push(['  npm test: exit code', code, (n) => n === 0], ['    s', (performance.now() - began) / 1000])
   }
   return lines
 }
@@ -153,7 +135,6 @@ chmodSync(shared, 0o755)
 const bundle = join(shared, 'yardmaster.bundle')
 execFileSync('git', ['bundle', 'create', '--quiet', bundle, 'HEAD'], { cwd: values.from })
 chmodSync(bundle, 0o644)
-removeAtExit(shared)
 const systemNode = execFileSync('node', ['--version'], { env: environmentOf(me), encoding: 'utf8' }).trim()
 const lines: Line[] = []
 for (const who of people) lines.push(...(await proof(who, bundle)))

@@ -63,9 +63,10 @@ const RETRIES = 3
 
 /**
  * Runs the whole of `work` in a transaction, and again (three times at most) when the database undid it to let
- * another one through: serialization failure, deadlock, a plan outdated by a migration. So `work` must do nothing
- * outside the database. Inside a transaction it joins that one. A commit whose answer was lost is never repeated: it
- * may have happened.
+ * another one through: serialization failure, deadlock, a plan outdated by a migration, a unique key that somebody else
+ * took between the look and the insert (at the second try the look finds it). So `work` must do nothing outside the
+ * database. Inside a transaction it joins that one. A commit whose answer was lost is never repeated: it may have
+ * happened.
  */
 export async function inTransaction<T>(db: Db, work: (tx: Transaction<Tables>) => Promise<T>): Promise<T> {
   if (db.isTransaction) return work(db as Transaction<Tables>)
@@ -82,7 +83,7 @@ export async function inTransaction<T>(db: Db, work: (tx: Transaction<Tables>) =
 
 function isUndone(error: unknown): boolean {
   const code = error instanceof pg.DatabaseError ? error.code : undefined
-  return code === '40001' || code === '40P01' || isStalePlan(error)
+  return code === '40001' || code === '40P01' || code === '23505' || isStalePlan(error)
 }
 
 /** SQLSTATEs and classes (two characters) that say: not now, try later. */

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Provider } from 'oidc-provider'
+import { type AdapterFactory, type AdapterPayload, Provider } from 'oidc-provider'
 
 export interface TestOidc extends AsyncDisposable {
   readonly issuer: string
@@ -26,7 +26,8 @@ export async function testOidc(redirectUri: string): Promise<TestOidc> {
   const state: Pick<TestOidc, 'user' | 'broken'> = { user: {}, broken: null }
   const listener = (...[request, response]: Parameters<ReturnType<Provider['callback']>>) => {
     if (state.broken === null) return void holder.handle!(request, response)
-    response.writeHead(state.broken).end('broken')
+    response.statusCode = state.broken
+    response.end('broken')
   }
   let server: Server = createServer(listener)
   server.listen(0, '127.0.0.1')
@@ -40,6 +41,7 @@ export async function testOidc(redirectUri: string): Promise<TestOidc> {
   }
 
   const provider = new Provider(issuer, {
+    adapter: memory(),
     clients: [{ client_id: client.clientId, client_secret: client.clientSecret, redirect_uris: [redirectUri] }],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' }] },
     cookies: { keys: ['not a secret'] },
@@ -76,6 +78,25 @@ export async function testOidc(redirectUri: string): Promise<TestOidc> {
     },
     [Symbol.asyncDispose]: stop,
   })
+}
+
+/** The provider's own store in memory writes a warning into the output of every test. */
+function memory(): AdapterFactory {
+  const kept = new Map<string, AdapterPayload>()
+  return (model) => {
+    const key = (id: string) => `${model}:${id}`
+    return {
+      upsert: async (id, payload) => void kept.set(key(id), payload),
+      find: async (id) => kept.get(key(id)),
+      findByUid: async (uid) => [...kept.values()].find((payload) => payload.uid === uid),
+      findByUserCode: async () => undefined,
+      consume: async (id) => void Object.assign(kept.get(key(id)) ?? {}, { consumed: Math.floor(Date.now() / 1000) }),
+      destroy: async (id) => void kept.delete(key(id)),
+      revokeByGrantId: async (grantId) => {
+        for (const [name, payload] of kept) if (payload.grantId === grantId) kept.delete(name)
+      },
+    }
+  }
 }
 
 async function visit(start: string, issuer: string): Promise<string> {

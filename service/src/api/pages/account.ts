@@ -75,23 +75,18 @@ function home({ person, workspaces }: Me, settings: AppSettings): { title: strin
 <dt>Signed in as</dt><dd>${person.email}</dd>
 <dt>Your uid</dt><dd><code>${person.uid}</code></dd>
 </dl>
-<h2 id="workspaces">Your workspaces</h2>
-<div class="scroll" role="region" aria-labelledby="workspaces" tabindex="0">
-<table>
-<thead><tr><th scope="col">Name</th><th scope="col">Uid</th><th scope="col">You are</th></tr></thead>
-<tbody>
+<h2>Your workspaces</h2>
+<ul class="list">
 ${workspaces.map(
   ({ workspace, accountType }) =>
-    html`<tr><td>${workspace.name}</td><td><code>${workspace.uid}</code></td><td>${accountType}</td></tr>\n`,
-)}</tbody>
-</table>
-</div>
+    html`<li><strong>${workspace.name}</strong> <code>${workspace.uid}</code> <span class="quiet">${accountType}</span></li>\n`,
+)}</ul>
 <h2>Ask something</h2>
 <p>The quickest way is <a href="/graphiql">GraphiQL</a>, which knows the whole API and acts as you.
 <code>createPersonalKey</code> there makes a key for programs. With it:</p>
 <pre tabindex="0" aria-label="An example for the command line"><code>${example(settings, uid)}</code></pre>
 <div class="actions">
-<a class="button secondary" href="/account/password">Password</a>
+<a class="button secondary" href="/account/password">Change the password</a>
 ${form({ action: '/signout', button: 'Sign out', secondary: true })}
 </div>`,
   }

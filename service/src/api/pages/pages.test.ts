@@ -172,6 +172,7 @@ test('colours of text and of what can be operated stand out from what is behind 
       ['on-accent', 'accent-strong'],
       ['error', 'error-ground'],
       ['text', 'code'],
+      ['quiet', 'code'],
     ] as const
     for (const [a, b] of texts) assert.ok(ratio(a, b) >= 4.5, `${a} on ${b}: ${ratio(a, b).toFixed(2)}`)
     for (const [a, b] of [
