@@ -3,9 +3,15 @@
 // more about the machine than about the service.
 import { cpus, totalmem } from 'node:os'
 import { benchApi } from './api.ts'
+import { benchAudit } from './audit.ts'
+import { benchRotation } from './rotation.ts'
 import { type Figure, holds, table } from './support/figure.ts'
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<Figure[]>>> = { api: benchApi }
+const BENCHMARKS: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  api: benchApi,
+  audit: benchAudit,
+  rotation: benchRotation,
+}
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !Object.hasOwn(BENCHMARKS, name))

@@ -28,7 +28,7 @@ test('one endpoint, POST /graphql, also served at /api/v1/<anything>/graphql', a
     const reply = await api.ask('{ listUsers { ok } }', { ...inA(), path })
     assert.deepEqual([reply.status, reply.json], [200, { data: { listUsers: { ok: true } } }], path)
   }
-  for (const path of ['/', '/graphql/', '/api/v1/graphql', '/api/v1/a/b/graphql', '/api/v2/a/graphql']) {
+  for (const path of ['/nothing', '/graphql/', '/api/v1/graphql', '/api/v1/a/b/graphql', '/api/v2/a/graphql']) {
     const reply = await api.ask('{ listUsers { ok } }', { ...inA(), path })
     assert.deepEqual([reply.status, reply.code], [404, 'NOT_FOUND'], path)
   }

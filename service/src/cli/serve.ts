@@ -26,14 +26,14 @@ export async function runServe({ config }: LoadedConfig): Promise<number> {
   log.info({ url: running.url, roles: config.roles }, 'serving')
 
   // One Ctrl-C may arrive twice: from the terminal and from npm, which passes on what it gets.
-  let askedAt: number | undefined
+  let asked: { readonly signal: NodeJS.Signals; readonly at: number } | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (askedAt !== undefined) {
-      if (performance.now() - askedAt < SAME_SIGNAL_MS) return
+    if (asked !== undefined) {
+      if (asked.signal === signal && performance.now() - asked.at < SAME_SIGNAL_MS) return
       log.warn({ signal }, 'second signal: ending now')
       process.exit(130)
     }
-    askedAt = performance.now()
+    asked = { signal, at: performance.now() }
     log.info({ signal }, 'stopping; a second signal ends it now')
     ended.resolve(0)
   }

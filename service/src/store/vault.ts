@@ -25,14 +25,14 @@ export interface Sealed {
 const IV_LENGTH = 12
 const TAG_LENGTH = 16
 
-function encrypt(key: Buffer, plain: Buffer, context: string): Buffer {
+function encrypt(key: KeyObject, plain: Buffer, context: string): Buffer {
   const iv = randomBytes(IV_LENGTH)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context))
   const body = Buffer.concat([cipher.update(plain), cipher.final()])
   return Buffer.concat([iv, body, cipher.getAuthTag()])
 }
 
-function decrypt(key: Buffer, sealed: Buffer, context: string): Buffer {
+function decrypt(key: KeyObject, sealed: Buffer, context: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_LENGTH), { authTagLength: TAG_LENGTH })
   decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(sealed.length - TAG_LENGTH))
   return Buffer.concat([decipher.update(sealed.subarray(IV_LENGTH, sealed.length - TAG_LENGTH)), decipher.final()])
@@ -40,12 +40,13 @@ function decrypt(key: Buffer, sealed: Buffer, context: string): Buffer {
 
 interface RingKey {
   readonly kid: string
-  readonly master: Buffer
+  readonly master: KeyObject
   readonly pepper: KeyObject
   readonly auditKey: KeyObject
 }
 
-// Key objects, because every request makes an HMAC: given bare bytes, createHmac took 40 µs instead of 7 (Node 24).
+// Key objects rather than bytes, because every request makes an HMAC: given bytes, createHmac took 40 µs instead of 7 and
+// createCipheriv 43 instead of 8 (Node 24).
 const derive = (master: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `yardmaster ${purpose} v1`, 32)))
 
@@ -68,7 +69,8 @@ export class Vault {
     const keys = masterKeys.map((master): RingKey => {
       if (master.length !== 32) throw new Error('A master key has 32 bytes.')
       const kid = createHash('sha256').update('yardmaster kid').update(master).digest('hex').slice(0, 16)
-      return { kid, master, pepper: derive(master, 'pepper'), auditKey: derive(master, 'audit') }
+      const [pepper, auditKey] = [derive(master, 'pepper'), derive(master, 'audit')]
+      return { kid, master: createSecretKey(master), pepper, auditKey }
     })
     const current = keys[0]
     if (current === undefined) throw new Error('At least one master key is needed.')
@@ -96,7 +98,7 @@ export class Vault {
     return {
       kid: this.#current.kid,
       wrappedKey: encrypt(this.#current.master, dataKey, `key ${place}`),
-      sealed: encrypt(dataKey, Buffer.from(plain), `value ${place}`),
+      sealed: encrypt(createSecretKey(dataKey), Buffer.from(plain), `value ${place}`),
     }
   }
 
@@ -104,7 +106,7 @@ export class Vault {
   open(sealed: Sealed, context: readonly (string | number)[]): Buffer {
     const place = JSON.stringify(context)
     const dataKey = decrypt(this.#key(sealed.kid).master, sealed.wrappedKey, `key ${place}`)
-    return decrypt(dataKey, sealed.sealed, `value ${place}`)
+    return decrypt(createSecretKey(dataKey), sealed.sealed, `value ${place}`)
   }
 
   /** The same value under the current master key; the value itself is not decrypted. */
