@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { deepFolder, homeless, me } from './support/places.ts'
+import { deepFolder, homelessReader, me } from './support/places.ts'
 import { clusterOf, lookInto, ownerOf, postgresProcesses } from './support/postgres.ts'
 import { type Exit, graphql, launch, type ServiceProcess, startProcess } from './support/service.ts'
 
@@ -154,15 +154,15 @@ describe('the service in other places', () => {
   })
 
   test('it starts as a user without a home, in such a folder of theirs', async () => {
-    const folder = await deepFolder(homeless)
+    const folder = await deepFolder(homelessReader)
     const service = await startProcess({
       dataFolder: join(folder, 'data'),
-      prefix: homeless.prefix,
+      prefix: homelessReader.prefix,
       cwd: folder,
-      env: { HOME: homeless.home },
+      env: { HOME: homelessReader.home },
     })
     await everythingWorks(service)
-    if (homeless.uid !== null) assert.equal(statSync(join(folder, 'data', 'first-key')).uid, homeless.uid)
+    if (homelessReader.uid !== null) assert.equal(statSync(join(folder, 'data', 'first-key')).uid, homelessReader.uid)
     assert.equal((await service.stop()).code, 0)
   })
 

@@ -6,7 +6,8 @@
 //   node e2e/faults/clean-clone.ts [--with-tests] [--from REPOSITORY]
 //
 // --with-tests: `npm test` in each clone as well. --from: another repository than this one; its HEAD is cloned.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -31,16 +32,24 @@ function environmentOf({ home }: Who): NodeJS.ProcessEnv {
 
 async function cloneFor(who: Who, bundle: string): Promise<string> {
   const folder = await deepFolder(who)
-  const code = run(who, ['git', '-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, 'yardmaster'], folder)
+  const code = await run(
+    who,
+    ['git', '-c', 'advice.detachedHead=false', 'clone', '--quiet', bundle, 'yardmaster'],
+    folder,
+  )
   if (code !== 0) throw new Error(`git clone ended with exit code ${code}`)
   return join(folder, 'yardmaster')
 }
 
 /** Its exit code. */
-function run(who: Who, argv: readonly string[], cwd: string): number {
+async function run(who: Who, argv: readonly string[], cwd: string): Promise<number> {
   const [program, ...rest] = [...who.prefix, ...argv]
-  const done = spawnSync(program!, rest, { cwd, env: environmentOf(who), stdio: ['ignore', 'inherit', 'inherit'] })
-  return done.status ?? -1
+  const child = spawn(program!, rest, { cwd, env: environmentOf(who), stdio: ['ignore', 'inherit', 'inherit'] })
+  const end = () => void child.kill('SIGTERM')
+  process.once('exit', end)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  process.off('exit', end)
+  return code ?? -1
 }
 
 interface Started {
@@ -124,7 +133,7 @@ async function proof(who: Who, bundle: string): Promise<Line[]> {
   ]
   if (values['with-tests']) {
     const began = performance.now()
-    const code = run(who, ['npm', 'test'], clone)
+    const code = await run(who, ['npm', 'test'], clone)
     lines.push(['  npm test: exit code', code, (n) => n === 0], ['    s', (performance.now() - began) / 1000])
   }
   return lines

@@ -21,7 +21,7 @@ const report = await fuzz({ count: Number(values.count), seed, warmUp: 1_000, cl
 for (const line of report.wrong.slice(0, 20)) console.log(`  ${line}`)
 for (const line of report.complaints.slice(0, 20)) console.log(`  ${line.slice(0, 1_000)}`)
 const sorted = report.ms.toSorted((one, other) => one - other)
-const [cold, warm, after] = report.memory
+const [before, after] = report.memory
 summary('malformed requests', clock, [
   ['sent', report.sent],
   ['families', report.families.size, (n) => n === FAMILIES.length],
@@ -29,9 +29,10 @@ summary('malformed requests', clock, [
   ['wrong answers (5xx, none, not JSON)', report.wrong.length, (n) => n === 0],
   ['errors and unhandled rejections in the log', report.complaints.length, (n) => n === 0],
   ['answers as before', report.well ? 1 : 0, (n) => n === 1],
-  ['memory at first, MB', cold],
-  ['memory after the warm-up, MB', warm],
-  ['memory at the end, MB', after, (n) => n <= warm + 50],
+  ['memory before, MB', before.resident],
+  ['memory after, MB', after.resident, (n) => n <= before.resident + 50],
+  ['  before the collection of garbage, MB', before.residentBefore],
+  ['    at the end, MB', after.residentBefore],
   ['answer, ms, p50', sorted[Math.floor(sorted.length * 0.5)] ?? 0],
   ['answer, ms, p99', sorted[Math.floor(sorted.length * 0.99)] ?? 0],
   ['answer, ms, max', sorted.at(-1) ?? 0],

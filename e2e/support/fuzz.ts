@@ -1,8 +1,7 @@
 // Malformed requests over real sockets against the real service, and what became of it.
-import { readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Facts, Malformed } from './malformed/facts.ts'
 import { malformed } from './malformed/index.ts'
+import { INSPECTABLE, type Memory, memoryOf } from './memory.ts'
 import { type Random, seeded } from './random.ts'
 import { exchange } from './raw-http.ts'
 import { graphql, type ServiceProcess, startProcess } from './service.ts'
@@ -14,8 +13,8 @@ export interface FuzzReport {
   /** Answers that must not be: 5xx, no answer where one is due, something that is not JSON. */
   readonly wrong: readonly string[]
   readonly ms: readonly number[]
-  /** Resident memory in MB: at first, after the warm-up, at the end. */
-  readonly memory: readonly [cold: number, warm: number, after: number]
+  /** Before and after, each after a collection of garbage. */
+  readonly memory: readonly [before: Memory, after: Memory]
   /** Lines of the service's log at level error, or about an unhandled rejection. */
   readonly complaints: readonly string[]
   /** Whether it still answers as it should. */
@@ -37,20 +36,19 @@ export async function fuzz(options: {
   readonly warmUp: number
   readonly clients: number
 }): Promise<FuzzReport> {
-  const service = await startProcess({ env: LIMITS })
+  const service = await startProcess({ env: { ...LIMITS, ...INSPECTABLE } })
   try {
     const facts = { key: service.key, workspaceUid: service.workspaceUid, origin: service.url }
-    const cold = memoryOf(service.pid)
     const random = seeded(options.seed)
     await run(service, options.warmUp, options.clients, random, facts)
-    const warm = await settled(service.pid)
+    const before = await memoryOf(service)
     const result = await run(service, options.count, options.clients, random, facts)
-    const after = await settled(service.pid)
+    const after = await memoryOf(service)
     const complaints = service
       .stderr()
       .split('\n')
       .filter((line) => /"level":"(error|fatal)"|unhandled|uncaught/i.test(line))
-    return { ...result, sent: options.count, memory: [cold, warm, after], complaints, well: await isWell(service) }
+    return { ...result, sent: options.count, memory: [before, after], complaints, well: await isWell(service) }
   } finally {
     await service.stop()
   }
@@ -108,21 +106,6 @@ function faultOf(request: Malformed, status: number | null, headers: string, bod
   } catch {
     return 'not JSON'
   }
-}
-
-function memoryOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024
-}
-
-/** Memory goes back in its own time, when nothing is asked any more; the least of a few looks counts. */
-async function settled(pid: number): Promise<number> {
-  const looks: number[] = []
-  for (let at = 0; at < 6; at++) {
-    await pause(500)
-    looks.push(memoryOf(pid))
-  }
-  return Math.min(...looks)
 }
 
 async function isWell({ url, key, workspaceUid }: ServiceProcess): Promise<boolean> {

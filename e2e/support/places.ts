@@ -1,7 +1,8 @@
 /** Other users and awkward folders. */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { temporaryFolder } from './service.ts'
+import { root, temporaryFolder } from './service.ts'
 
 export const isRoot = process.getuid?.() === 0
 
@@ -15,6 +16,7 @@ export interface Who {
 }
 
 const NOBODY = 65534
+const asNobody = ['setpriv', '--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups']
 
 export const me: Who = {
   name: isRoot ? 'as root' : 'as this user',
@@ -23,13 +25,16 @@ export const me: Who = {
   home: process.env.HOME ?? '/',
 }
 
+const other: Who = { name: 'as a user without a home', uid: NOBODY, prefix: asNobody, home: '/nonexistent' }
+
 /** As root: a real other user. Otherwise nobody else can be had: the same user, also without a home. */
-export const homeless: Who = {
-  name: 'as a user without a home',
-  uid: isRoot ? NOBODY : null,
-  prefix: isRoot ? ['setpriv', '--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'] : [],
-  home: '/nonexistent',
-}
+export const homeless: Who = isRoot ? other : { ...other, uid: null, prefix: [] }
+
+/** The one above where they can read this repository: in a folder that only root may enter they cannot. */
+export const homelessReader: Who =
+  isRoot && spawnSync('setpriv', [...asNobody.slice(1), 'test', '-r', join(root, 'package.json')]).status !== 0
+    ? { ...other, uid: null, prefix: [] }
+    : homeless
 
 /** A folder that only its owner may enter, under a path longer than a socket's may be. */
 export async function deepFolder({ uid }: Who): Promise<string> {

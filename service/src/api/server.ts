@@ -98,6 +98,16 @@ export function createServer(options: ServerOptions): FastifyInstance {
   }) as unknown as FastifyInstance
   app.server.maxConnections = options.maxConnections
   app.server.maxHeadersCount = MOST_HEADERS
+  // Node forgets the address of a peer that is gone, unless it was asked for it before. A client that hangs up behind its
+  // request must not be without one: limits and the audit log go by it.
+  app.server.on(isTls(app) ? 'secureConnection' : 'connection', (socket: Socket) => socket.remoteAddress)
+  app.server.on('checkExpectation', (_request, response) => {
+    const id = nextId()
+    const body = errorBody('The only expectation that is met is 100-continue.', 'EXPECTATION_FAILED', id)
+    response
+      .writeHead(417, { ...HEADERS, 'content-type': 'application/json; charset=utf-8', 'x-request-id': id })
+      .end(body)
+  })
 
   closeUnused(app)
   requireAccess(app)
