@@ -1,8 +1,6 @@
 // contract/semantics.md, "Audit": each test has a sentence of it for a name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildASTSchema, parse } from 'graphql'
-import { readContract } from '../service/src/api/graphql/schema.ts'
 import { verifyAudit } from '../service/src/app/audit.ts'
 import { signInWithPassword } from '../service/src/app/sign-in.ts'
 import type { WorkspaceRef } from '../service/src/domain/actor.ts'
@@ -10,9 +8,9 @@ import { EVENT_SOURCES, EVENTS } from '../service/src/domain/audit.ts'
 import * as audit from '../service/src/store/audit.ts'
 import { inTransaction } from '../service/src/store/database.ts'
 import { bearer, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
+import { schema } from './support/arguments.ts'
 import { goodMutations } from './support/mutations.ts'
 
-const schema = buildASTSchema(parse(readContract()))
 const visitor = { id: 'test', address: '192.0.2.7', userAgent: 'test' }
 const FIELDS = `id createdDttm updatedDttm workspaceId workspaceName actorType actorUserId actorEmail eventSourceId
   eventSource eventId eventType metadataJson`

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { buildASTSchema, parse } from 'graphql'
-import { operationsOf, readContract } from '../service/src/api/graphql/schema.ts'
+import { operationsOf } from '../service/src/api/graphql/schema.ts'
 import { PROBES } from './matrix/documents.ts'
 import { COLUMNS, NAMED, OPERATIONS, SWITCHED, SWITCHES } from './matrix/expected.ts'
 import { type Cast, makeCast, type Principal } from './matrix/principals.ts'
 import { setSwitch } from './matrix/switches.ts'
 import { type Reply, type TestApi, testApi } from './support/api.ts'
+import { schema } from './support/arguments.ts'
 
-const served = operationsOf(buildASTSchema(parse(readContract())))
+const served = operationsOf(schema)
 const META = ['__typename', '__schema', '__type']
 
 let api: TestApi

@@ -2,18 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  buildASTSchema,
   type GraphQLArgument,
   type GraphQLInputField,
   getNullableType,
   isInputObjectType,
   isNonNullType,
-  parse,
 } from 'graphql'
-import { readContract } from '../service/src/api/graphql/schema.ts'
 import { bearer, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
-
-const schema = buildASTSchema(parse(readContract()))
+import { documentOf, schema } from './support/arguments.ts'
 
 // What the required arguments are given; an operation is asked as many times as it has kinds of callers.
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -82,13 +78,8 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
     repositoryUrl: "https://git.example.com/x" }) { ok } }`)
   await inside('mutation { setVariable(name: "V", value: "0") { ok } }')
   await inside('mutation { setSecret(kind: VARIABLE, name: "S", value: "long enough") { ok } }')
-  const kind = schema.getQueryType()!.getFields()[name] ? 'query' : 'mutation'
-  const field = (schema.getQueryType()!.getFields()[name] ?? schema.getMutationType()!.getFields()[name])!
-  const declared = field.args.map((one) => `$${one.name}: ${one.type}`).join(', ')
-  const passed = field.args.map((one) => `${one.name}: $${one.name}`).join(', ')
-  const document = `${kind} (${declared}) { ${name}(${passed}) { ok } }`
   const by: RequestHeaders = name === 'createPersonalKey' ? owner : key
-  const reply = await api.ask(document, { by, workspace: uid, variables })
+  const reply = await api.ask(documentOf(name), { by, workspace: uid, variables })
   const after = await inside(`{ environments { environments { slug isDefault type repositoryUrl defaultBranch
       deploymentBranch installStep pythonPackages excludedFiles variables { name value } secrets { name } }
     variables { name value } secrets { name kind } } }`)

@@ -1,12 +1,12 @@
 // Two workspaces: whatever one names by id, uid or slug, the other does not have.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { buildASTSchema, type GraphQLInputType, getNamedType, isInputObjectType, parse } from 'graphql'
-import { readContract } from '../service/src/api/graphql/schema.ts'
+import { type GraphQLInputType, getNamedType, isInputObjectType } from 'graphql'
 import type { WorkspaceRef } from '../service/src/domain/actor.ts'
 import { newUid } from '../service/src/domain/ids.ts'
 import * as people from '../service/src/store/people.ts'
 import { bearer, pairOf, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
+import { schema } from './support/arguments.ts'
 
 interface Naming {
   /** The argument as `operation.argument`. */
@@ -101,7 +101,6 @@ after(() => api.close())
 
 /** Arguments that name something which is there already: by id, uid or slug. */
 function namingArguments(): string[] {
-  const schema = buildASTSchema(parse(readContract()))
   const found: string[] = []
   const look = (path: string, name: string, type: GraphQLInputType): void => {
     const named = getNamedType(type)

@@ -58,20 +58,21 @@ test('a text that no column can hold is INVALID_INPUT and names its argument; no
       const value = at(good, path)
       if (typeof value !== 'string' || enums.has(value)) continue
       places++
-      for (const text of [...UNSTORABLE, ...ODD]) {
+      const tryText = async (text: string): Promise<void> => {
         const variables = replaced(good, path, text)
         const reply = await api.ask(documentOf(operation), { by, workspace: workspace.uid, variables })
         const what = `${operation} ${path.join('.')} ${JSON.stringify(text.slice(0, 40))}: ${reply.text.slice(0, 300)}`
         asked++
-        if (text.length > 900_000 && reply.status === 413) continue
+        if (text.length > 900_000 && reply.status === 413) return
         assert.equal(reply.status, 200, what)
         assert.notEqual(reply.code, 'INTERNAL', what)
         assert.ok(reply.text.length < 4_000, `${what} is long`)
-        if (!UNSTORABLE.includes(text)) continue
+        if (!UNSTORABLE.includes(text)) return
         assert.equal(reply.code, 'INVALID_INPUT', what)
         const name = path.filter((step) => typeof step === 'string').at(-1)!
         assert.ok(reply.message.includes(name), what)
       }
+      await Promise.all([...UNSTORABLE, ...ODD].map(tryText))
     }
   }
   assert.ok(places >= 35, `${places} places`)

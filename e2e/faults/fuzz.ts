@@ -17,7 +17,7 @@ const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : N
 const clock = startClock()
 console.log(`malformed requests, seed ${seed}`)
 
-const report = await fuzz({ count: Number(values.count), seed, warmUp: 1_000, clients: Number(values.clients) })
+const report = await fuzz({ count: Number(values.count), seed, warmUp: 3_000, clients: Number(values.clients) })
 for (const line of report.wrong.slice(0, 20)) console.log(`  ${line}`)
 for (const line of report.complaints.slice(0, 20)) console.log(`  ${line.slice(0, 1_000)}`)
 const sorted = report.ms.toSorted((one, other) => one - other)

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import type { KyselyPlugin } from 'kysely'
 import { createHttp } from '../../service/src/compose/http.ts'
 import { loadConfig } from '../../service/src/config/load.ts'
 import { newSecret } from '../../service/src/domain/ids.ts'
@@ -57,6 +58,8 @@ export interface TestApi extends AsyncDisposable {
 export interface TestApiOptions extends TestAppOptions {
   /** Settings as environment variables. */
   readonly env?: Readonly<Record<string, string>>
+  /** Called with every statement that a request causes; not with those of the test itself. */
+  readonly onStatement?: () => void
 }
 
 export const PUBLIC_URL = 'http://127.0.0.1:4400'
@@ -90,7 +93,8 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const info = () => ({ id: randomUUID(), host: 'test', pid: 1, roles: [], kids: t.app.vault.kids, version: '0' })
   const closing: (() => Promise<void>)[] = []
 
-  const node = await createHttp(config, { app: t.app, database: t.database.database }, info(), { draining: false })
+  const app = options.onStatement ? { ...t.app, db: t.app.db.withPlugin(watching(options.onStatement)) } : t.app
+  const node = await createHttp(config, { app, database: t.database.database }, info(), { draining: false })
   await node.ready()
   closing.push(async () => void (await node.close()))
 
@@ -128,6 +132,14 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     [Symbol.asyncDispose]: close,
   }
 }
+
+const watching = (onStatement: () => void): KyselyPlugin => ({
+  transformQuery: ({ node }) => {
+    onStatement()
+    return node
+  },
+  transformResult: async ({ result }) => result,
+})
 
 async function askNode(node: FastifyInstance, query: unknown, ask: Ask): Promise<Reply> {
   const response = await node.inject({

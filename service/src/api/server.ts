@@ -104,8 +104,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.on('checkExpectation', (_request, response) => {
     const id = nextId()
     const body = errorBody('The only expectation that is met is 100-continue.', 'EXPECTATION_FAILED', id)
+    const type = 'application/json; charset=utf-8'
+    const length = Buffer.byteLength(body)
     response
-      .writeHead(417, { ...HEADERS, 'content-type': 'application/json; charset=utf-8', 'x-request-id': id })
+      .writeHead(417, { ...HEADERS, 'content-type': type, 'content-length': length, 'x-request-id': id })
       .end(body)
   })
 

@@ -186,7 +186,9 @@ export async function startServer(options: ServerOptions): Promise<Server | stri
   const argv = [...options.launch.prefix, options.binaries.postgres, '-D', options.cluster, ...settings]
   const log = await openLog(options.data)
   const logStart = (await log.stat()).size
+  let ended: string | undefined
   let child: ChildProcess
+  let exited: Promise<string>
   try {
     // In a process group of its own: Ctrl-C is for us, and we stop it when we have drained.
     child = spawn(argv[0]!, argv.slice(1), {
@@ -195,17 +197,17 @@ export async function startServer(options: ServerOptions): Promise<Server | stri
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
     })
+    // Before anything is waited for: it may end at once, and its end is told once only.
+    exited = new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message))
+      child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
+    }).then((how) => {
+      ended = how
+      return how
+    })
   } finally {
     await log.close()
   }
-  let ended: string | undefined
-  const exited = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
-  }).then((how) => {
-    ended = how
-    return how
-  })
   child.unref()
   while (ended === undefined) {
     const found = await readPidFile(options.cluster)
