@@ -16,7 +16,7 @@ import { parseBearer } from '../service/src/domain/key.ts'
 import * as people from '../service/src/store/people.ts'
 import * as workspaces from '../service/src/store/workspaces.ts'
 import type { Figure } from './support/figure.ts'
-import { inTemporaryFolder, type Listening, median, start } from './support/processes.ts'
+import { inTemporaryFolder, type Listening, median, postgresCpuMicroseconds, start } from './support/processes.ts'
 
 const USERS = 50
 const INVITATIONS = 5
@@ -64,11 +64,11 @@ export async function benchApi(): Promise<Figure[]> {
         const figures: Figure[] = []
         for (const [operation, query] of Object.entries(OPERATIONS)) {
           const body = JSON.stringify({ query })
-          const targets = {
-            service: { url: `${service.url}/graphql`, headers, body },
-            bare: { url: `${bare.url}/${operation}`, headers, body },
+          const sides = {
+            service: { target: { url: `${service.url}/graphql`, headers, body }, process: service },
+            bare: { target: { url: `${bare.url}/${operation}`, headers, body }, process: bare },
           }
-          figures.push(await compare(operation, targets, { service, bare }))
+          figures.push(await compare(operation, sides, env.YARDMASTER_DATA))
         }
         return figures
       } finally {
@@ -111,67 +111,77 @@ async function makeUsers(app: App): Promise<string> {
   return workspace!.uid
 }
 
+interface Side {
+  readonly target: Target
+  readonly process: Listening
+}
+
 async function compare(
   operation: string,
-  targets: { readonly service: Target; readonly bare: Target },
-  processes: { readonly service: Listening; readonly bare: Listening },
+  sides: { readonly service: Side; readonly bare: Side },
+  dataFolder: string,
 ): Promise<Figure> {
-  const answers = await Promise.all([answerOf(targets.service), answerOf(targets.bare)])
+  const { service, bare } = sides
+  const answers = await Promise.all([answerOf(service.target), answerOf(bare.target)])
   assert.equal(answers[0], answers[1], `${operation}: both send the same bytes`)
-  for (const target of [targets.bare, targets.service]) await measure(target, WARM_UP_SECONDS)
+  for (const { target } of [bare, service]) await measure(target, WARM_UP_SECONDS)
   const turns: { service: Rates; bare: Rates }[] = []
   for (let turn = 0; turn < TURNS; turn++) {
-    const service = new Measuring(processes.service)
-    const bare = new Measuring(processes.bare)
+    const [ofService, ofBare] = [new Measuring(service, dataFolder), new Measuring(bare, dataFolder)]
     for (let slice = 0; slice < SLICES; slice++) {
-      await bare.add(targets.bare)
-      await service.add(targets.service)
+      await ofBare.addSlice()
+      await ofService.addSlice()
     }
-    turns.push({ service: service.end(), bare: bare.end() })
+    turns.push({ service: ofService.rates, bare: ofBare.rates })
   }
-  const ratios = turns.map(({ service, bare }) => service.perSecond / bare.perSecond)
-  const middle = (side: 'service' | 'bare', what: 'perSecond' | 'cpu') => median(turns.map((one) => one[side][what]))
+  const ratios = turns.map((one) => one.service.perSecond / one.bare.perSecond)
+  const middle = (side: 'service' | 'bare', what: keyof Rates) =>
+    Math.round(median(turns.map((one) => one[side][what])))
+  const [cpu, bareCpu] = [middle('service', 'cpu'), middle('bare', 'cpu')]
   return {
     name: operation,
-    measured: `${Math.round(middle('service', 'perSecond'))} requests/s`,
-    floor: `${Math.round(middle('bare', 'perSecond'))} requests/s`,
+    measured: `${middle('service', 'perSecond')} requests/s`,
+    floor: `${middle('bare', 'perSecond')} requests/s`,
     ratio: median(ratios),
     bound: { least: LEAST },
     notes:
       `${answers[0].length} bytes; turns ${ratios.map((one) => one.toFixed(2)).join(', ')}; ` +
-      `processor ${Math.round(middle('service', 'cpu'))} to ${Math.round(middle('bare', 'cpu'))} µs a request; ` +
-      `memory ${processes.service.memory()} to ${processes.bare.memory()} MiB`,
-  }
-}
-
-/** Requests and time of one side within one turn. */
-class Measuring {
-  #requests = 0
-  #seconds = 0
-  readonly #process: Listening
-  readonly #before: number
-
-  constructor(process: Listening) {
-    this.#process = process
-    this.#before = process.cpuMicroseconds()
-  }
-
-  async add(target: Target): Promise<void> {
-    const { requests, seconds } = await measure(target, SLICE_SECONDS)
-    this.#requests += requests
-    this.#seconds += seconds
-  }
-
-  end(): Rates {
-    const cpu = (this.#process.cpuMicroseconds() - this.#before) / this.#requests
-    return { perSecond: this.#requests / this.#seconds, cpu }
+      `processor ${cpu} to ${bareCpu} µs a request (${(bareCpu / cpu).toFixed(2)}); ` +
+      `memory ${service.process.memory()} to ${bare.process.memory()} MiB`,
   }
 }
 
 interface Rates {
   readonly perSecond: number
-  /** What the process itself used for each request, in microseconds; PostgreSQL's share is not in it. */
+  /** Microseconds of the processor for each request, PostgreSQL's included; says more on a machine that is not idle. */
   readonly cpu: number
+}
+
+/** Requests, time and work of one side within one turn. */
+class Measuring {
+  #requests = 0
+  #seconds = 0
+  #cpu = 0
+  readonly #side: Side
+  readonly #dataFolder: string
+
+  constructor(side: Side, dataFolder: string) {
+    this.#side = side
+    this.#dataFolder = dataFolder
+  }
+
+  async addSlice(): Promise<void> {
+    const used = () => this.#side.process.cpuMicroseconds() + postgresCpuMicroseconds(this.#dataFolder)
+    const before = used()
+    const { requests, seconds } = await measure(this.#side.target, SLICE_SECONDS)
+    this.#requests += requests
+    this.#seconds += seconds
+    this.#cpu += used() - before
+  }
+
+  get rates(): Rates {
+    return { perSecond: this.#requests / this.#seconds, cpu: this.#cpu / this.#requests }
+  }
 }
 
 async function answerOf(target: Target): Promise<string> {

@@ -1,7 +1,7 @@
 // Child processes of benchmarks: started, waited for until they say where they listen, ended again.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,9 +77,25 @@ function memoryOf(pid: number): number {
 // The clock tick of Linux in /proc is a hundredth of a second on every platform that Node runs on.
 const TICK_MICROSECONDS = 10_000
 
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MICROSECONDS
+/** The fields of /proc/<pid>/stat behind the name, from the state on; none when the process is gone. */
+function statOf(pid: number | string): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ').map(Number)
+  } catch {
+    return []
+  }
+}
+
+function cpuOf(pid: number | string): number {
+  const [utime = 0, stime = 0] = statOf(pid).slice(11)
+  return (utime + stime) * TICK_MICROSECONDS
+}
+
+/** Processor time of the PostgreSQL in a data folder: its server and the sessions that are open. */
+export function postgresCpuMicroseconds(dataFolder: string): number {
+  const postmaster = Number(readFileSync(join(dataFolder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+  const sessions = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && statOf(pid)[1] === postmaster)
+  return sessions.reduce((sum, pid) => sum + cpuOf(pid), cpuOf(postmaster))
 }
 
 export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!

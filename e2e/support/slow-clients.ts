@@ -17,8 +17,15 @@ export interface Siege {
   readonly seconds: number
 }
 
+export interface Steady {
+  readonly ms: readonly number[]
+  readonly failed: number
+}
+
 export interface SiegeReport {
-  readonly steady: { readonly ms: readonly number[]; readonly failed: number }
+  /** The client that behaves: before anybody troubles the service, and meanwhile. */
+  readonly calm: Steady
+  readonly steady: Steady
   /** Slow connections that the service ended, and what it said last. */
   readonly ended: number
   readonly timedOut: number
@@ -58,6 +65,9 @@ export async function besiege(service: ServiceProcess, siege: Siege): Promise<Si
       })
     })
 
+  const first = startSteady(service)
+  await pause(2_000)
+  const calm = await first.stop()
   const idle = await openMany(siege.idle, () => openIdle(open))
   const unread = await openMany(siege.unread, () => openUnread(open, service))
   const steady = startSteady(service)
@@ -73,6 +83,7 @@ export async function besiege(service: ServiceProcess, siege: Siege): Promise<Si
   const after = await leastDescriptors(service.pid, before + 20)
   const answer = await graphql(service.url, service.key, '{ listWorkspaces { ok } }')
   return {
+    calm,
     steady: measured,
     ended: state.ended,
     timedOut: state.timedOut,
@@ -183,9 +194,9 @@ async function bomb(
   return { bombs, wrongBombs }
 }
 
-function startSteady({ url, key }: ServiceProcess): { stop(): Promise<SiegeReport['steady']> } {
+function startSteady({ url, key }: ServiceProcess): { stop(): Promise<Steady> } {
   const worker = new Worker(join(import.meta.dirname, 'steady-client.ts'), { workerData: { url, key, pauseMs: 25 } })
-  const result = new Promise<SiegeReport['steady']>((resolve, reject) => {
+  const result = new Promise<Steady>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
   })
