@@ -7,6 +7,8 @@ export const EVENT_SOURCES = {
   keys: 5,
   sign_in: 6,
   gate: 7,
+  schedules: 8,
+  runs: 9,
 } as const
 
 export type EventSource = keyof typeof EVENT_SOURCES
@@ -40,6 +42,15 @@ export const EVENTS = {
   signed_out: { id: 52, source: 'sign_in' },
   session_ended: { id: 53, source: 'sign_in' },
   mutation_denied: { id: 60, source: 'gate' },
+  schedule_created: { id: 70, source: 'schedules' },
+  schedule_updated: { id: 71, source: 'schedules' },
+  schedule_deleted: { id: 72, source: 'schedules' },
+  schedule_suspended: { id: 73, source: 'schedules' },
+  schedule_resumed: { id: 74, source: 'schedules' },
+  run_triggered: { id: 80, source: 'runs' },
+  run_canceled: { id: 81, source: 'runs' },
+  run_retried: { id: 82, source: 'runs' },
+  run_ended: { id: 83, source: 'runs' },
 } as const satisfies Readonly<Record<string, { id: number; source: EventSource }>>
 
 export type EventType = keyof typeof EVENTS

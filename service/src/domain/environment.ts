@@ -15,6 +15,8 @@ export interface EnvironmentFields {
   readonly installStep?: string | null
   readonly pythonPackages?: readonly string[]
   readonly excludedFiles?: readonly string[] | null
+  /** Runs go to workers that have all of these. */
+  readonly workerLabels?: readonly string[]
 }
 
 export interface RepositoryAddress {
@@ -89,7 +91,8 @@ const PACKAGE =
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?\s*((===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+(\s*,\s*(==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+)*)?$/
 
 export function parseFields(fields: EnvironmentFields): EnvironmentFields {
-  const { displayName, defaultBranch, deploymentBranch, installStep, pythonPackages, excludedFiles } = fields
+  const { displayName, defaultBranch, deploymentBranch, installStep, pythonPackages, excludedFiles, workerLabels } =
+    fields
   for (const one of pythonPackages ?? []) {
     if (one.length > 200 || hasControl(one) || !PACKAGE.test(one)) {
       throw invalidInput(
@@ -101,6 +104,11 @@ export function parseFields(fields: EnvironmentFields): EnvironmentFields {
     if (one === '' || one.length > 400 || hasControl(one))
       throw invalidInput('excludedFiles: a pattern is one line of up to 400 characters.')
   }
+  for (const one of workerLabels ?? []) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(one))
+      throw invalidInput('workerLabels: a label is a word of up to 63 letters, digits, dots, hyphens and underscores.')
+  }
+  if (workerLabels !== undefined && workerLabels.length > 20) throw invalidInput('workerLabels: at most 20.')
   return {
     ...fields,
     ...(displayName === undefined ? {} : { displayName: parseName(displayName, 'displayName') }),

@@ -43,6 +43,12 @@ const environmentsWrite: Rule = {
   roles: SETTINGS,
   features: ['scheduling', 'agents'],
 }
+const schedulesRead: Rule = {
+  scope: 'workspace',
+  anyOf: ['bolt:schedules:admin', 'bolt:schedules:read'],
+  features: ['scheduling'],
+}
+const schedulesWrite: Rule = { scope: 'workspace', anyOf: ['bolt:schedules:admin'], features: ['scheduling'] }
 const usersWrite: Rule = { scope: 'workspace', anyOf: ['users:admin'], features: ['user_management'] }
 const self: Rule = { scope: 'self', anyOf: [] }
 
@@ -75,6 +81,40 @@ export const POLICY = {
   deleteVariable: environmentsWrite,
   setSecret: environmentsWrite,
   deleteSecret: environmentsWrite,
+
+  listBoltSchedules: schedulesRead,
+  boltScheduleName: schedulesRead,
+  boltSchedule: schedulesRead,
+  nextFireTimes: schedulesRead,
+  listAllScheduleNames: {
+    scope: 'account',
+    anyOf: ['bolt:schedules:admin', 'bolt:schedules:read'],
+    features: ['scheduling'],
+  },
+  createBoltSchedule: schedulesWrite,
+  updateBoltSchedule: schedulesWrite,
+  createScheduleSlugs: schedulesWrite,
+  deleteBoltSchedule: schedulesWrite,
+  suspendBoltSchedule: schedulesWrite,
+
+  listBoltRuns: schedulesRead,
+  boltRunStatus: schedulesRead,
+  boltCommand: schedulesRead,
+  boltCommandLogs: schedulesRead,
+  boltResourceUrl: schedulesRead,
+  boltRun: schedulesRead,
+  boltRunPage: schedulesRead,
+  searchCommandLog: schedulesRead,
+  commandLogUrl: schedulesRead,
+  boltRunState: schedulesRead,
+  boltCommandLog: schedulesRead,
+  triggerBoltRun: schedulesWrite,
+  cancelBoltRun: schedulesWrite,
+  retryBoltRunFromFailure: schedulesWrite,
+  retryBoltRun: schedulesWrite,
+  retryAllBoltRun: schedulesWrite,
+  cancelBoltRuns: schedulesWrite,
+  retryBoltRuns: schedulesWrite,
 
   getAuditLogs: { scope: 'account', anyOf: ['audit:read'], features: ['audit_logs'] },
 

@@ -1,0 +1,41 @@
+// A repository at a branch, tag or commit.
+//
+//   1. `checkout` brings the mirror up to date under a lock (unless the wanted commit is there already), resolves the
+//      reference and lays the files into `folder`, which must be empty or missing. It reports what it does as lines, in
+//      the way of `git clone`, with credentials never in them.
+//   2. `read` gives the files under a path at a reference, from the mirror: definitions of schedules and agents.
+//
+// Both reject with a SourceFault for what a person can mend (no such branch, refused by the host, hostile address).
+// Aborting `signal` ends git and leaves no lock behind.
+
+export interface Repository {
+  /** A mirror is kept per workspace, address and credential: nobody reads with another one's rights. */
+  readonly workspaceUid: string
+  readonly url: string
+  readonly credentials: { readonly username?: string; readonly token?: string; readonly ssh_key?: string }
+}
+
+export interface Checkout {
+  readonly commit: string
+  readonly branch: string
+}
+
+export interface Source {
+  checkout(
+    repository: Repository,
+    reference: string,
+    folder: string,
+    report: (line: string) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<Checkout>
+  read(
+    repository: Repository,
+    reference: string,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ commit: string; stale: boolean; files: ReadonlyMap<string, string> }>
+}
+
+export class SourceFault extends Error {
+  override readonly name = 'SourceFault'
+}
