@@ -9,9 +9,24 @@ const run = promisify(execFile)
 const FILES: Readonly<Record<string, string>> = {
   'README.md':
     '# Demo\n\nThe repository of the demo workspace. Change it, commit, and the next run takes the change.\n\n' +
-    '- `scripts/hello.sh` says hello\n- `data/orders.csv` is what `scripts/count.sh` counts\n',
+    '- `scripts/hello.sh` says hello\n- `data/orders.csv` is what `scripts/count.sh` counts\n' +
+    '- `scripts/report.sh` writes `reports/orders.md`, which every run keeps\n',
   'scripts/hello.sh': '#!/bin/sh\necho "Hello from the demo repository, $(date -u +%H:%M:%S) UTC"\n',
   'scripts/count.sh': '#!/bin/sh\nset -e\necho "orders: $(($(wc -l < data/orders.csv) - 1))"\n',
+  'scripts/report.sh': [
+    '#!/bin/sh',
+    'set -e',
+    'mkdir -p reports',
+    '{',
+    '  echo "# Orders"',
+    '  echo',
+    '  echo "| customer | amount |"',
+    '  echo "|---|---|"',
+    `  awk -F, 'NR > 1 { sum[$2] += $3 } END { for (one in sum) print "| " one " | " sum[one] " |" }' data/orders.csv | sort`,
+    '} > reports/orders.md',
+    'echo "wrote reports/orders.md"',
+    '',
+  ].join('\n'),
   'data/orders.csv': 'id,customer,amount\n1,ana,20\n2,ben,35\n3,ana,12\n',
 }
 

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { executorConformance } from '../../../test/conformance/executor.ts'
+import { couldNotRun } from '../../../test/support/could-not-run.ts'
+import { eventually, finish, freshFolder, processesWith, uniqueNumber } from '../../../test/support/executor.ts'
+import { createProcessExecutor, type ProcessExecutorOptions, probeIsolation } from './process.ts'
+
+const NOBODY = { uid: 65_534, gid: 65_534 }
+const CHILD = join(import.meta.dirname, '../../../test/support/executor-child.ts')
+const isRoot = process.getuid?.() === 0
+
+const controlGroupsOf = (pid: number): string[] =>
+  ['/sys/fs/cgroup', '/sys/fs/cgroup/unified', '/sys/fs/cgroup/pids']
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).filter((name) => name.startsWith(`yardmaster.${pid}.`)))
+
+const level = await probeIsolation()
+if (level === 'L0') {
+  const executor = await createProcessExecutor()
+  couldNotRun('the process executor with namespaces (L1)', executor.isolationNote)
+  executor.close()
+}
+
+const WAYS: readonly (readonly [string, ProcessExecutorOptions & { isolation: 'L0' | 'L1' }])[] = [
+  ...(level === 'L1' ? ([['processes in namespaces', { isolation: 'L1' }]] as const) : []),
+  ...(level === 'L1' && isRoot
+    ? ([['processes in namespaces, as another user', { isolation: 'L1', user: NOBODY, cgroups: false }]] as const)
+    : []),
+  ['processes without namespaces', { isolation: 'L0' }],
+]
+
+const boundsOf = (kind: string, isolation: string): 'each' | 'together' | 'no' => {
+  if (kind === 'none') return 'no'
+  return kind === 'cgroup' || isolation === 'L1' ? 'each' : 'together'
+}
+
+for (const [name, options] of WAYS) {
+  const { limitsKind, close } = await createProcessExecutor(options)
+  close()
+  executorConformance({
+    name: isRoot ? name : `${name}, for a service that is not root`,
+    abilities: {
+      processes: true,
+      views: options.isolation === 'L1',
+      ownNames: options.isolation === 'L1' ? [] : ['YARDMASTER_COMMAND_MARK'],
+      boundsProcesses: boundsOf(limitsKind.processes, options.isolation),
+      signalMs: 150,
+      startMs: 30,
+    },
+    make: () => createProcessExecutor(options),
+  })
+
+  test(`a service that is killed takes its commands along: ${name}`, async () => {
+    using folder = freshFolder()
+    const number = uniqueNumber()
+    const service = spawn(process.execPath, [CHILD, JSON.stringify(options), folder.path, number], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const lines = createInterface({ input: service.stdout })
+    let up = 0
+    for await (const line of lines) if (line === 'up' && ++up === 3) break
+    assert.ok(processesWith(number).length >= 4, 'the commands are there')
+    service.kill('SIGKILL')
+    await once(service, 'exit')
+    await eventually(() => processesWith(number).length === 0, 'nothing of it is left', 5_000)
+    // Its control groups go with the next service on this host.
+    const next = await createProcessExecutor(options)
+    assert.deepEqual(controlGroupsOf(service.pid!), [])
+    next.close()
+  })
+}
+
+test('folders become those of the other user, but not what has a second name elsewhere', async () => {
+  if (!isRoot || level === 'L0') return
+  using folder = freshFolder()
+  const [checkout, mirror] = [join(folder.path, 'checkout'), join(folder.path, 'mirror')]
+  mkdirSync(join(checkout, 'inner'), { recursive: true })
+  for (const path of [mirror, join(checkout, 'inner', 'own')]) writeFileSync(path, 'x')
+  linkSync(mirror, join(checkout, 'object'))
+  symlinkSync('/etc/passwd', join(checkout, 'link'))
+  const executor = await createProcessExecutor({ isolation: 'L1', user: NOBODY })
+  const { stdout } = await finish(executor, { folder: checkout, text: 'id -u; echo y > inner/own; echo y > object' })
+  executor.close()
+  assert.equal(stdout, '65534\n')
+  const owners = ['', 'inner', 'inner/own', 'link', 'object'].map((name) => lstatSync(join(checkout, name)).uid)
+  assert.deepEqual(owners, [65_534, 65_534, 65_534, 65_534, 0])
+  assert.deepEqual([readFileSync(mirror, 'utf8'), statSync('/etc/passwd').uid], ['x', 0])
+})

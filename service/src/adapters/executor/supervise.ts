@@ -1,0 +1,63 @@
+// From the start of a command to its end: the bytes, the ladder, the time limit, and the one answer of what became of it.
+import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { exitCode, type ProcessExit, signalOf, stoppedCode } from '../../domain/return-code.ts'
+import type { CommandEnd, CommandSpec, LimitName } from '../../ports/executor.ts'
+import { after, makeLadder, type Reason } from './ladder.ts'
+import { drain, pump } from './pump.ts'
+import type { Tree } from './tree.ts'
+
+export interface Supervised {
+  readonly tree: Pick<Tree, 'exited' | 'send' | 'kill' | 'lingers' | 'gone'>
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly spec: CommandSpec
+  readonly signal: AbortSignal
+  /** Which limit a signal speaks for. */
+  limitOf(signal: string): LimitName | null
+  cleanUp(): void
+}
+
+/** Who still holds a pipe when the whole tree is gone is a stranger that was given it. */
+const HELD_PIPE_MS = 1_000
+const LINGER_MS = 20
+
+export async function supervise(supervised: Supervised): Promise<CommandEnd> {
+  const { tree, spec, signal } = supervised
+  const ladder = makeLadder(spec.grace, tree)
+  let refusal: Reason | null = null
+  const lost = (cause: unknown): void => {
+    refusal ??= { kind: 'output-lost', cause }
+    ladder.begin(refusal)
+  }
+  const pumps = [
+    pump(supervised.stdout, (bytes) => spec.output('stdout', bytes), lost),
+    pump(supervised.stderr, (bytes) => spec.output('stderr', bytes), lost),
+  ]
+  const abort = (): void => ladder.begin({ kind: 'aborted' })
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  const { seconds } = spec.limits
+  const cancelTimer = seconds === null ? () => {} : after(seconds, () => ladder.begin({ kind: 'timed-out' }))
+
+  const exit = await tree.exited
+  cancelTimer()
+  signal.removeEventListener('abort', abort)
+  // The ladder goes on: what the shell left behind when it was interrupted may be cleaning up, or may ignore us.
+  while (ladder.reason !== null && tree.lingers()) await pause(LINGER_MS)
+  const { reason, lastSignal } = ladder
+  ladder.end()
+  await tree.gone()
+  await drain(pumps, HELD_PIPE_MS)
+  // Output that was refused after the exit was refused all the same.
+  const end = endOf(exit, reason ?? refusal, lastSignal, supervised)
+  supervised.cleanUp()
+  return end
+}
+
+function endOf(exit: ProcessExit, reason: Reason | null, last: string, { limitOf }: Supervised): CommandEnd {
+  if (reason !== null) return { ...reason, code: stoppedCode(exit, last) }
+  const code = exitCode(exit)
+  const signal = signalOf(code)
+  return signal === null ? { kind: 'exited', code } : { kind: 'signaled', signal, code, limit: limitOf(signal) }
+}
