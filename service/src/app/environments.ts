@@ -13,6 +13,7 @@ import type { Db } from '../store/database.ts'
 import type { Environment, ScopedVariable } from '../store/environments.ts'
 import * as environments from '../store/environments.ts'
 import * as nodes from '../store/nodes.ts'
+import * as scheduleVariables from '../store/schedule-variables.ts'
 import type { SecretName } from '../store/secrets.ts'
 import * as secrets from '../store/secrets.ts'
 import type { Context } from './context.ts'
@@ -202,7 +203,12 @@ export async function rotateMasterKey(ctx: Context): Promise<number> {
   }
   let total = 0
   for (;;) {
-    const done = await mutate(ctx, (unit) => secrets.rewrapSome(unit.db, ctx.vault, 200))
+    const done = await mutate(
+      ctx,
+      async (unit) =>
+        (await secrets.rewrapSome(unit.db, ctx.vault, 200)) +
+        (await scheduleVariables.rewrapSome(unit.db, ctx.vault, 200)),
+    )
     total += done
     if (done === 0) break
   }

@@ -32,7 +32,7 @@ export function startPeriodic(log: Log, task: Periodic): Service {
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
     const timer = setTimeout(resolve, ms)

@@ -23,3 +23,10 @@ export async function insert(tx: Db, name: string): Promise<boolean> {
 export async function setFeature(tx: Db, feature: AccountFeature, enabled: boolean): Promise<void> {
   await sql`/* account_feature */ update account set ${sql.ref(feature)} = ${enabled} where id = 1`.execute(tx)
 }
+
+/** When the deployment was set up, to the microsecond; null before. */
+export async function createdAt(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ at: string }>`
+    /* account_created_at */ select wire_time(created_at) as at from account where id = 1`.execute(db)
+  return rows[0]?.at ?? null
+}

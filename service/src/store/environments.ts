@@ -14,11 +14,13 @@ export interface Environment {
   readonly installStep: string | null
   readonly pythonPackages: readonly string[]
   readonly excludedFiles: readonly string[] | null
+  readonly workerLabels: readonly string[]
 }
 
 const columns = sql`id, slug, display_name as "displayName", type, is_default as "isDefault",
   repository_url as "repositoryUrl", default_branch as "defaultBranch", deployment_branch as "deploymentBranch",
-  install_step as "installStep", python_packages as "pythonPackages", excluded_files as "excludedFiles"`
+  install_step as "installStep", python_packages as "pythonPackages", excluded_files as "excludedFiles",
+  worker_labels as "workerLabels"`
 
 /** Active ones by name, then id. */
 export async function list(db: Db, workspaceId: number): Promise<Environment[]> {
@@ -62,6 +64,7 @@ export async function update(tx: Db, workspaceId: number, id: number, fields: En
     ...(fields.excludedFiles === undefined
       ? {}
       : { excluded_files: fields.excludedFiles === null ? null : [...fields.excludedFiles] }),
+    ...(fields.workerLabels === undefined ? {} : { worker_labels: [...new Set(fields.workerLabels)] }),
   }
   if (Object.keys(values).length === 0) return
   await tx.updateTable('environment').set(values).where('workspace_id', '=', workspaceId).where('id', '=', id).execute()

@@ -17,12 +17,23 @@ const QUEUES = {
     retentionSeconds: 86_400,
     notify: true,
   },
+  // Says that run {runId} may be taken; the run's row decides. Never delivered again: a worker that could not take it
+  // leaves the row claimable, and every worker also looks for such rows by itself.
+  run: {
+    retryLimit: 0,
+    expireInSeconds: 30,
+    retentionSeconds: 86_400,
+    deleteAfterSeconds: 3600,
+    notify: true,
+  },
 } as const
 
 export type QueueName = keyof typeof QUEUES
 
 export interface Queue {
   send(tx: Db, queue: QueueName, data: object): Promise<void>
+  /** Many jobs in one statement. */
+  sendAll(tx: Db, queue: QueueName, all: readonly object[]): Promise<void>
 }
 
 export interface QueueService extends Queue {
@@ -31,6 +42,21 @@ export interface QueueService extends Queue {
   /** Waits for the handlers that are running. Safe to call twice. */
   stop(): Promise<void>
   work(queue: QueueName, handle: (data: unknown, signal: AbortSignal) => Promise<void>): Promise<void>
+  /**
+   * Handles jobs inside pg-boss' own transaction, which also completes the job: what `handle` writes through `tx` is
+   * there exactly when the job is done. `handle` returns before the commit, so nothing outside the database may begin
+   * in it. The answer stops taking jobs and waits for the one in hand.
+   */
+  workTransactional(
+    queue: QueueName,
+    handle: (data: unknown, tx: JobTransaction) => Promise<void>,
+  ): Promise<{ stop(): Promise<void> }>
+}
+
+/** The transaction that a job is completed in. */
+export interface JobTransaction {
+  // biome-ignore lint/suspicious/noExplicitAny: rows are as the statement names them
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: any[] }>
 }
 
 export interface QueueOptions {
@@ -88,6 +114,11 @@ export function openQueue(connection: Connection, options: QueueOptions): QueueS
       await start()
       await boss.send(queue, data, { db: fromKysely(tx) })
     },
+    sendAll: async (tx, queue, all) => {
+      await start()
+      const jobs = all.map((data) => ({ data }))
+      if (jobs.length > 0) await boss.insert(queue, jobs, { db: fromKysely(tx) })
+    },
     work: async (queue, handle) => {
       await start()
       // A batch of one and a slow poll: after each job the worker is woken again, because pg-boss would otherwise let
@@ -100,6 +131,23 @@ export function openQueue(connection: Connection, options: QueueOptions): QueueS
           if (job !== undefined) await handle(job.data, job.signal)
         },
       )
+    },
+    workTransactional: async (queue, handle) => {
+      await start()
+      const id = await boss.work(
+        queue,
+        {
+          batchSize: 1,
+          transactional: true,
+          pollingIntervalSeconds: POLL_SECONDS,
+          notifyPollingIntervalSeconds: POLL_SECONDS,
+        },
+        async ([job], tx) => {
+          boss.notifyWorker(id)
+          if (job !== undefined) await handle(job.data, tx)
+        },
+      )
+      return { stop: () => boss.offWork(queue, { id, wait: true }) }
     },
   }
 }

@@ -39,6 +39,7 @@ export interface EnvironmentTable {
   excluded_files: string[] | null
   created_at: Time
   archived_at: NullableTime
+  worker_labels: Generated<string[]>
 }
 
 export interface VariableTable {
@@ -193,6 +194,137 @@ export interface NodeTable {
   seen_at: Time
 }
 
+export interface ScheduleTable {
+  id: GeneratedAlways<number>
+  uuid: Generated<string>
+  workspace_id: number
+  environment_id: number
+  slug: string
+  name: string
+  cron: string
+  timezone: Generated<string>
+  description: Generated<string>
+  owner_email: Generated<string>
+  source: Generated<string>
+  source_file: string | null
+  suspended: Generated<boolean>
+  deleted_at: NullableTime
+  commands: unknown
+  git_branch: string | null
+  continue_on_error: Generated<boolean>
+  sla_seconds: number | null
+  time_limit_seconds: number | null
+  trigger_on_merge: Generated<boolean>
+  notifications: Generated<unknown>
+  self_healing: unknown | null
+  integrations: unknown | null
+  turbo_ci: unknown | null
+  deferred_schedule: unknown | null
+  schedule_trigger: unknown | null
+  labels: Generated<string[]>
+  overlap: Generated<string>
+  catch_up: Generated<string>
+  catch_up_window_seconds: Generated<number>
+  next_due_at: NullableTime
+  created_at: Time
+  updated_at: Time
+}
+
+export interface ScheduleVariableTable {
+  workspace_id: number
+  schedule_id: number
+  name: string
+  kid: string
+  wrapped_key: Buffer
+  sealed: Buffer
+}
+
+export interface RunTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  schedule_id: number
+  environment_id: number
+  cause: string
+  due_at: NullableTime
+  state: string
+  detail: Generated<string>
+  skipped_count: number | null
+  skipped_until: NullableTime
+  actor: string
+  actor_email: Generated<string>
+  reason: Generated<string>
+  branch: string
+  commit_hash: Generated<string>
+  pr_number: number | null
+  parent_run_id: number | null
+  retry_of: number | null
+  continue_on_error: Generated<boolean>
+  time_limit_seconds: number | null
+  attempt: Generated<number>
+  worker_id: string | null
+  lease_until: NullableTime
+  cancel_requested_at: NullableTime
+  cancel_by: Generated<string>
+  accepted_at: Time
+  released_at: NullableTime
+  started_at: NullableTime
+  ended_at: NullableTime
+}
+
+export interface CommandTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  run_id: number
+  position: number
+  kind: string
+  text: string
+  original_text: string
+  state_from: number | null
+  continue_on_error: boolean
+  state: Generated<string>
+  started_at: NullableTime
+  ended_at: NullableTime
+  return_code: number | null
+  stdout_bytes: Generated<number>
+  stderr_bytes: Generated<number>
+  log_finished: Generated<boolean>
+  log_day: string | null
+}
+
+export interface LogChunkTable {
+  day: string
+  command_id: number
+  stream: number
+  start: number
+  length: number
+  bytes: Buffer
+}
+
+export interface ArtifactTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  run_id: number
+  command_id: number
+  path: string
+  size: number
+  sha256: Buffer
+  listed: Generated<boolean>
+  created_at: Time
+  removed_at: NullableTime
+}
+
+export interface DbtResultTable {
+  workspace_id: number
+  run_id: number
+  command_id: number
+  unique_id: string
+  status: string
+  message: string
+  started_at: NullableTime
+  seconds: number | null
+  failures: number | null
+}
+
 export interface Tables {
   account: AccountTable
   workspace: WorkspaceTable
@@ -211,4 +343,11 @@ export interface Tables {
   audit_head: AuditHeadTable
   audit_refusal: AuditRefusalTable
   node: NodeTable
+  schedule: ScheduleTable
+  schedule_variable: ScheduleVariableTable
+  run: RunTable
+  command: CommandTable
+  log_chunk: LogChunkTable
+  artifact: ArtifactTable
+  dbt_result: DbtResultTable
 }

@@ -145,6 +145,9 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     send: async (_tx, queue, data) => {
       jobs.push({ queue, data })
     },
+    sendAll: async (_tx, queue, all) => {
+      for (const data of all) jobs.push({ queue, data })
+    },
   }
   const app: App = {
     db: database.db,

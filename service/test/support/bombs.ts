@@ -204,7 +204,7 @@ export const BOMBS: readonly Bomb[] = [
     `{ __schema { types { ${INTROSPECTED.replace('name kind', 'name kind fields { name } interfaces { name }')} } } }`,
     'introspection depth',
   ),
-  refused('subscription', 'subscription { a }', 'not configured'),
+  refused('subscription', 'subscription { a }', 'Cannot query field'),
   refused(
     'type definitions',
     `{ listUsers { ok } } ${repeat(100, (at) => `type T${at} { a: Int }`)}`,
