@@ -10,6 +10,8 @@ export const ACCESS = [
   'session',
   /** Whoever holds the one-time link. */
   'one-time-link',
+  /** Whoever holds a link that was signed and has not expired. */
+  'signed-link',
   /** Prometheus: the metrics token, or this machine. */
   'metrics',
 ] as const

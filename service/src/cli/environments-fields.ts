@@ -12,6 +12,7 @@ export interface FieldOptions {
   readonly installStep?: string
   readonly pythonPackage?: readonly string[]
   readonly exclude?: readonly string[]
+  readonly workerLabel?: readonly string[]
   readonly default?: boolean
 }
 
@@ -25,12 +26,14 @@ export function addFieldOptions(command: Command): Command {
     .option('--install-step <command>', "how dependencies are installed; '' for the built-in way")
     .option('--python-package <package...>', "Python packages with versions, such as dbt-core==1.10.0; '' for none")
     .option('--exclude <pattern...>', "files that are not kept as results; '' for the built-in list")
+    .option('--worker-label <label...>', "runs go to workers that have all of these; '' for any worker")
     .option('--default', 'make it the default environment of its type')
 }
 
 /** What the options say of an environment. An empty text takes a value away, as far as it can be missing. */
 export function fieldsOf(options: FieldOptions): EnvironmentFields {
-  const { type, repository, defaultBranch, deploymentBranch, installStep, pythonPackage, exclude } = options
+  const { type, repository, defaultBranch, deploymentBranch, installStep, pythonPackage, exclude, workerLabel } =
+    options
   if (repository !== undefined && Object.keys(parseRepositoryUrl(repository).credentials).length > 0) {
     throw invalidInput(
       'Leave the credentials out of --repository: other users of this machine can see them. Give them afterwards, with ' +
@@ -45,6 +48,7 @@ export function fieldsOf(options: FieldOptions): EnvironmentFields {
     ...(installStep === undefined ? {} : { installStep: installStep || null }),
     ...(pythonPackage === undefined ? {} : { pythonPackages: pythonPackage.filter((one) => one !== '') }),
     ...(exclude === undefined ? {} : { excludedFiles: exclude.every((one) => one === '') ? null : exclude }),
+    ...(workerLabel === undefined ? {} : { workerLabels: workerLabel.filter((one) => one !== '') }),
     ...(options.default === undefined ? {} : { isDefault: options.default }),
   }
 }

@@ -14,6 +14,7 @@ import { registerKeys } from './keys.ts'
 import { registerSecrets } from './secrets.ts'
 import { registerSetup } from './setup.ts'
 import { registerUsers } from './users.ts'
+import { registerWorker } from './worker.ts'
 import { registerWorkspaces } from './workspaces.ts'
 
 /** 0: done. 1: it did not work, or something is wrong. 2: the command was not understood. */
@@ -60,14 +61,15 @@ export function buildProgram(shell: Shell): Command {
         'yardmaster serve --data /var/lib/yardmaster --host 127.0.0.1 --port 4400 --roles api,scheduler,worker',
       ],
     },
-    async ({ options: { host, port, roles }, load }) => {
+    async ({ cli, options: { host, port, roles }, load }) => {
       const { runServe } = await import('./serve.ts')
-      return await runServe(load({ host, port, roles }))
+      return await runServe(load({ host, port, roles }), cli.env)
     },
   )
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'the port to listen on, 0 for any free one (default: 4400)')
     .option('--roles <list>', 'what this process does: api, scheduler, worker (default: all)')
+  registerWorker(program, shell)
   registerSetup(program, shell)
   registerWorkspaces(program, shell)
   registerEnvironments(program, shell)

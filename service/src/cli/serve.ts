@@ -3,11 +3,12 @@ import type { FirstStart } from '../compose/first-start.ts'
 import { startService } from '../compose/serve.ts'
 import { secretTexts } from '../config/describe.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import type { Cli } from './io.ts'
 
 const SAME_SIGNAL_MS = 500
 
 /** Runs until a signal. The first one drains; a second one, or the deadline, ends it now. */
-export async function runServe({ config }: LoadedConfig): Promise<number> {
+export async function runServe({ config }: LoadedConfig, environment: Cli['env']): Promise<number> {
   const log = createLog({ level: config.log.level })
   for (const secret of secretTexts(config)) log.mask(secret)
   if (process.getuid?.() === 0) {
@@ -16,6 +17,7 @@ export async function runServe({ config }: LoadedConfig): Promise<number> {
   const ended = Promise.withResolvers<number>()
   const running = await startService(config, {
     log,
+    environment,
     showMail: (text) => process.stderr.write(`${text}\n`),
     onLost: (error) => {
       log.error({ err: error }, 'the service cannot go on')
@@ -55,14 +57,18 @@ Yardmaster is running at ${url}
 
   Sign in once, within 24 hours   ${first.signInLink}
   Workspace Demo                  ${first.workspaceUid}
+  Its schedule "hello"            ${first.scheduleSlug}, every five minutes; run ${first.runId} is on its way
   Account key, shown this once    ${first.key}
                                   (also in ${first.keyFile}, which only you can read)
 
-Try it:
+What the run did, with its output:
 
   curl -s ${url}/graphql -H 'Content-Type: application/json' \\
     -H 'Authorization: Bearer ${first.key}' \\
-    -d '{"query":"{ listWorkspaces { ok workspaces { name uid } } apiKeyIdentity { capabilities } }"}'
+    -H 'X-Service-Workspace: ${first.workspaceUid}' \\
+    -d '{"query":"{ boltRunStatus(runId: ${first.runId}) { state commands { command stdout returnCode } } }"}'
+
+Its files, and more: sign in and open ${url}/graphiql
 
 `
 }

@@ -1,5 +1,5 @@
 // The first start on an empty database makes something to look at: an account, a workspace with a repository that is
-// really there, an administrator, a key. `yardmaster setup` before it, or demo: false, leaves all of this out.
+// really there, a schedule whose first run is on its way, an administrator, a key. `yardmaster setup` before it, or demo: false, leaves all of this out.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDemoRepository } from '../adapters/demo-repository.ts'
@@ -7,8 +7,10 @@ import type { App } from '../app/context.ts'
 import { systemContext } from '../app/context.ts'
 import { createEnvironment } from '../app/environments.ts'
 import { createApiKey } from '../app/keys.ts'
+import { createSchedule } from '../app/schedules.ts'
 import { isSetUp, setUp } from '../app/set-up.ts'
 import { createSignInLink } from '../app/sign-in.ts'
+import { triggerRun } from '../app/trigger-run.ts'
 import { inTransaction } from '../store/database.ts'
 
 export interface FirstStart {
@@ -17,6 +19,8 @@ export interface FirstStart {
   readonly signInLink: string
   readonly key: string
   readonly keyFile: string
+  readonly scheduleSlug: string
+  readonly runId: number
 }
 
 const ADMIN_EMAIL = 'admin@yardmaster.localhost'
@@ -42,7 +46,20 @@ async function makeDemo(app: App, repository: string, keyFile: string): Promise<
     adminName: 'Administrator',
   })
   const inWorkspace = systemContext(app, 'first start', workspace)
-  await createEnvironment(inWorkspace, { displayName: 'production', repositoryUrl: repository, isDefault: true })
+  const environment = await createEnvironment(inWorkspace, {
+    displayName: 'production',
+    repositoryUrl: repository,
+    isDefault: true,
+  })
+  const { slug: scheduleSlug } = await createSchedule(inWorkspace, {
+    name: 'hello',
+    schedule: '*/5 * * * *',
+    environment: environment.slug,
+    description: 'Says hello, counts the orders and leaves a report.',
+    ownerEmail: ADMIN_EMAIL,
+    commands: ['sh scripts/hello.sh', 'sh scripts/count.sh', 'sh scripts/report.sh'],
+  })
+  const { runId } = await triggerRun(inWorkspace, { slug: scheduleSlug, reason: 'The first start of the service' })
   const { key } = await createApiKey(system, {
     name: 'first key',
     kind: 'account',
@@ -60,5 +77,5 @@ async function makeDemo(app: App, repository: string, keyFile: string): Promise<
     await file.close()
   }
   const signInLink = await createSignInLink(system, admin, LINK_MINUTES)
-  return { workspaceUid: workspace.uid, adminEmail: admin.email, signInLink, key, keyFile }
+  return { workspaceUid: workspace.uid, adminEmail: admin.email, signInLink, key, keyFile, scheduleSlug, runId }
 }

@@ -6,8 +6,10 @@ import type { Call, Denial } from '../api/edge.ts'
 import { resolvers } from '../api/graphql/resolvers/index.ts'
 import { registerGraphQL } from '../api/graphql/route.ts'
 import { createSchema, operationsOf } from '../api/graphql/schema.ts'
+import { registerArtifacts } from '../api/http/artifacts.ts'
 import { registerGraphiql } from '../api/http/graphiql.ts'
 import { registerHealth } from '../api/http/health.ts'
+import { registerLogs } from '../api/http/logs.ts'
 import { createMetrics, registerMetrics } from '../api/http/metrics.ts'
 import { registerPages } from '../api/pages/register.ts'
 import { signedInContext } from '../api/pages/session.ts'
@@ -18,6 +20,7 @@ import { authenticate } from '../app/authenticate.ts'
 import type { App, Context } from '../app/context.ts'
 import { RefusalRecorder } from '../app/refusals.ts'
 import type { Config } from '../config/schema.ts'
+import type { BlobStore } from '../ports/blob-store.ts'
 import type { IdentityProvider } from '../ports/identity-provider.ts'
 import { isUnavailable } from '../store/database.ts'
 import * as nodes from '../store/nodes.ts'
@@ -26,7 +29,7 @@ import type { Opened } from './open.ts'
 /** Tests of the gate ask this one, without a port. */
 export async function createHttp(
   config: Config,
-  opened: Pick<Opened, 'app' | 'database'>,
+  opened: Pick<Opened, 'app' | 'database'> & { readonly blobs: BlobStore },
   node: nodes.NodeInfo,
   state: { readonly draining: boolean },
 ): Promise<FastifyInstance> {
@@ -80,6 +83,8 @@ export async function createHttp(
       provider: providerOf(config),
       isUnavailable,
     })
+    registerArtifacts(server, { app, blobs: opened.blobs })
+    registerLogs(server, { app })
     registerGraphiql(server, { personOf: (request) => signedInContext(app, request) })
   }
   return server

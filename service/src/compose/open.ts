@@ -41,7 +41,8 @@ export interface Connections {
 }
 
 export interface OpenOptions {
-  readonly purpose: 'serve' | 'command'
+  /** A worker of another host works on the servers' database and has none of its own. */
+  readonly purpose: 'serve' | 'worker' | 'command'
   /** A serving process lost its data folder to another one and must stop. */
   readonly onLost?: (error: Error) => void
 }
@@ -54,13 +55,13 @@ export async function openApp(config: Config, log: Log, options: OpenOptions): P
     const { service, owner, serviceOwnsTables } = connections
     await migrate(owner, { serviceRole: serviceOwnsTables ? null : (userOf(service) ?? null) })
     database = openDatabase(service, {
-      poolSize: options.purpose === 'serve' ? config.database.poolSize : 3,
+      poolSize: options.purpose === 'command' ? 3 : config.database.poolSize,
       queryTimeoutMs: config.database.queryTimeoutMs,
       applicationName: `yardmaster ${options.purpose}`,
     })
     await assertDurable(database.kysely)
     const vault = await openVault(config, data, database.kysely)
-    const mode = options.purpose === 'serve' ? 'full' : 'send'
+    const mode = options.purpose === 'command' ? 'send' : 'full'
     const queue = openQueue(service, {
       mode,
       onError: (error) => log.warn({ err: error }, 'the queue reported an error'),
@@ -99,7 +100,8 @@ export async function openApp(config: Config, log: Log, options: OpenOptions): P
 async function connect(config: Config, data: string, log: Log, options: OpenOptions): Promise<Connections> {
   const url = config.database.url?.reveal()
   if (url === undefined) {
-    const embedded = await startEmbeddedPostgres({ dataFolder: data, log, ...options })
+    const purpose = options.purpose === 'serve' ? 'serve' : 'command'
+    const embedded = await startEmbeddedPostgres({ dataFolder: data, log, ...options, purpose })
     const { service, owner } = embedded
     return { service, owner, embedded: true, serviceOwnsTables: false, stop: () => embedded.stop() }
   }

@@ -10,13 +10,18 @@ import { auditWitness } from '../engine/audit-witness.ts'
 import { heartbeat, housekeeping } from '../engine/housekeeping.ts'
 import { startMailSender } from '../engine/mail-sender.ts'
 import { startPeriodic } from '../engine/periodic.ts'
+import { retentionTask } from '../engine/retention.ts'
+import { startScheduler } from '../engine/scheduler.ts'
+import type { Worker } from '../engine/worker/worker.ts'
 import type { Log } from '../ports/runtime.ts'
 import { removeServiceFile, writeServiceFile } from '../store/embedded-postgres.ts'
 import * as nodes from '../store/nodes.ts'
+import { blobMarker, type OpenedBlobs, openBlobs } from './blobs.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
 import { createHttp } from './http.ts'
 import { type Opened, openApp } from './open.ts'
 import { VERSION } from './version.ts'
+import { type Environment, hostProcesses, runReaper, startRunWorker } from './worker.ts'
 
 export interface Running {
   readonly url: string
@@ -29,6 +34,8 @@ export interface ServeOptions {
   readonly log: Log
   /** Where the text of a mail goes when no mail is set up: outside the log, which would mask its link. */
   readonly showMail: (text: string) => void
+  /** The variables of the process: commands of runs see those that the settings allow. */
+  readonly environment: Environment
   /** The service cannot go on, such as when it lost its data folder to another process. */
   readonly onLost: (error: Error) => void
 }
@@ -51,14 +58,18 @@ export async function startService(config: Config, options: ServeOptions): Promi
     write: options.showMail,
   })
   let server: FastifyInstance | undefined
+  let worker: Worker | undefined
+  let store: OpenedBlobs | undefined
   const services: { stop(): Promise<void> }[] = []
 
   const stop = async (): Promise<void> => {
     state.draining = true
-    if (server !== undefined) await stopServer(server, config.drainSeconds * 1000)
+    // Requests and runs come to their ends beside each other.
+    await Promise.all([worker?.stop(), server && stopServer(server, config.drainSeconds * 1000)])
     for (const service of services.reverse()) await service.stop()
     await opened.queue.stop()
     mailer.close()
+    store?.close()
     await witnessLast(opened)
     await nodes.leave(opened.app.db, node.id).catch(() => {})
     await removeServiceFile(config.data)
@@ -73,9 +84,25 @@ export async function startService(config: Config, options: ServeOptions): Promi
       startPeriodic(log, heartbeat(opened.app, node)),
       startPeriodic(log, housekeeping(opened.app)),
     )
-    server = await createHttp(config, opened, node, state)
+    store = await openBlobs(config)
+    const { blobs } = store
+    server = await createHttp(config, { ...opened, blobs }, node, state)
     const url = await listen(server, config, opened)
     const first = config.demo ? await firstStart(opened.app, config.data) : null
+    services.push(startPeriodic(log, blobMarker(opened.app, blobs)))
+    const host = hostProcesses()
+    if (config.roles.includes('scheduler')) {
+      const { runDays, logDays, fileDays } = config.retention
+      const days = { runs: runDays, logs: logDays, files: fileDays }
+      services.push(startScheduler(opened.app), startPeriodic(log, retentionTask(opened.app, blobs, days)))
+    }
+    if (config.roles.includes('scheduler') || config.roles.includes('worker')) {
+      services.push(startPeriodic(log, runReaper(config, opened, host)))
+    }
+    if (config.roles.includes('worker')) {
+      const { environment } = options
+      worker = await startRunWorker(config, opened, { host, blobs, environment, drainMs: config.drainSeconds * 1000 })
+    }
     const startedAt = opened.app.clock.now().toISOString()
     await writeServiceFile(config.data, { pid: process.pid, startedAt, url, version: VERSION })
     let stopped: Promise<void> | undefined

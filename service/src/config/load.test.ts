@@ -35,6 +35,18 @@ test('without any configuration every setting has its default', (t) => {
       maxConnections: 20000,
     },
     drainSeconds: 30,
+    worker: { slots: 4, labels: [], leaseSeconds: 60, drainSeconds: 0 },
+    commands: {
+      isolation: 'auto',
+      timeLimitSeconds: 86400,
+      memoryMib: 0,
+      processes: 4096,
+      fileMib: 0,
+      outputMib: 1024,
+      environment: [],
+    },
+    blobs: { folder: join(cwd, '.yardmaster', 'blobs'), s3Region: 'us-east-1' },
+    retention: { runDays: 90, logDays: 30, fileDays: 30 },
     session: { hours: 168 },
     demo: true,
   })
@@ -107,10 +119,34 @@ test('every setting can be given by its variable', (t) => {
       YARDMASTER_SIGN_INS_PER_MINUTE: '12',
       YARDMASTER_MAX_CONNECTIONS: '100',
       YARDMASTER_DRAIN_SECONDS: '0',
+      YARDMASTER_WORKER_SLOTS: '2',
+      YARDMASTER_WORKER_LABELS: 'gpu, eu-west',
+      YARDMASTER_WORKER_LEASE_SECONDS: '30',
+      YARDMASTER_WORKER_DRAIN_SECONDS: '600',
+      YARDMASTER_COMMANDS_ISOLATION: 'L0',
+      YARDMASTER_COMMANDS_IMAGE: 'python:3.13',
+      YARDMASTER_COMMANDS_TIME_LIMIT_SECONDS: '3600',
+      YARDMASTER_COMMANDS_MEMORY_MIB: '512',
+      YARDMASTER_COMMANDS_PROCESSES: '64',
+      YARDMASTER_COMMANDS_FILE_MIB: '100',
+      YARDMASTER_COMMANDS_OUTPUT_MIB: '10',
+      YARDMASTER_COMMANDS_ENVIRONMENT: 'DBT_*,ONE',
+      YARDMASTER_BLOBS_FOLDER: 'files',
+      YARDMASTER_BLOBS_S3_BUCKET: 'yard-files',
+      YARDMASTER_BLOBS_S3_ENDPOINT: 'http://minio.internal:9000',
+      YARDMASTER_BLOBS_S3_REGION: 'eu-central-1',
+      YARDMASTER_BLOBS_S3_PREFIX: 'one/two',
+      YARDMASTER_BLOBS_S3_ACCESS_KEY: 'access',
+      YARDMASTER_BLOBS_S3_SECRET_KEY: 'secret-key-of-s3',
+      YARDMASTER_RETENTION_RUN_DAYS: '9',
+      YARDMASTER_RETENTION_LOG_DAYS: '8',
+      YARDMASTER_RETENTION_FILE_DAYS: '0',
       YARDMASTER_SESSION_HOURS: '1',
       YARDMASTER_DEMO: 'false',
     },
   })
+  assert.equal(config.blobs.folder, join(cwd, 'files'))
+  assert.deepEqual(config.worker.labels, ['gpu', 'eu-west'])
   assert.ok([...sources.values()].every(({ kind }) => kind === 'environment'))
   assert.equal(config.data, join(cwd, 'state'))
   assert.equal(config.publicUrl, 'https://yard.example.com')

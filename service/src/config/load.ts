@@ -1,7 +1,7 @@
 // Reads the configuration once: options, then environment, then yardmaster.yaml, then defaults; the first that gives a
 // setting wins. Everything that is wrong is collected, so that one start tells all there is to mend.
 import { existsSync } from 'node:fs'
-import { isAbsolute, relative, resolve } from 'node:path'
+import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { z } from 'zod'
 import { CONFIG_VARIABLE, readEnvironment } from './environment.ts'
 import { badValue, ConfigFaults, type Fault, type Source, sourceText } from './faults.ts'
@@ -76,6 +76,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const config: Config = {
     ...rest,
     data: resolve(options.cwd, rest.data),
+    blobs: { ...rest.blobs, folder: resolve(options.cwd, rest.blobs.folder ?? join(rest.data, 'blobs')) },
     tls: files,
     publicUrl: publicUrl ?? defaultPublicUrl({ ...rest, tls: files }),
   }

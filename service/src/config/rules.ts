@@ -134,3 +134,28 @@ function decodeKey(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.length === 32 ? bytes : undefined
 }
+
+export const labelRule: Rule = (text) =>
+  /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text) ? undefined : 'is not a word of letters, digits, "_", "." and "-"'
+
+/** What other programs call their own things by: no space, nothing that could be taken for an option. */
+export const nameRule: Rule = (text) =>
+  /^[!-,.-~][!-~]{0,254}$/.test(text) ? undefined : 'is empty, too long, begins with "-" or holds a space'
+
+export const bucketRule: Rule = (text) =>
+  /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) ? undefined : 'is not the name of a bucket'
+
+export const prefixRule: Rule = (text) =>
+  /^[A-Za-z0-9!_.*'()-]+(\/[A-Za-z0-9!_.*'()-]+)*$/.test(text) && text.length <= 200
+    ? undefined
+    : 'is not made of words joined by single slashes'
+
+export const endpointRule: Rule = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return 'is not an http:// or https:// URL'
+  if (url.username || url.password) return 'holds credentials'
+  return url.pathname !== '/' || url.search || url.hash ? 'has a path, a query or a fragment' : undefined
+}
+
+export const variablePatternRule: Rule = (text) =>
+  /^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(text) ? undefined : 'is not the name of a variable'

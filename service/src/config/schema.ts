@@ -17,6 +17,7 @@ import {
   smtpRule,
   tokenRule,
 } from './rules.ts'
+import { blobs, commands, retention, worker } from './run-settings.ts'
 import type { Secret } from './secret.ts'
 
 export type { SettingMeta } from './leaf.ts'
@@ -271,6 +272,10 @@ const leaves = z.strictObject({
     env: 'YARDMASTER_DRAIN_SECONDS',
     description: 'How long a stop waits for requests that are going on. A second signal does not wait.',
   }),
+  worker,
+  commands,
+  blobs,
+  retention,
   session: z.strictObject({
     hours: whole(1, 8760, 168, {
       env: 'YARDMASTER_SESSION_HOURS',
@@ -298,6 +303,21 @@ const relation = (path: readonly [string, string], needs: string, error: string)
   // Without this zod leaves out rules of the whole as soon as one leaf is bad, and the list of faults is not complete.
   when: () => true,
 })
+
+/** Either needs the other: a pair of settings that is nothing by halves. */
+const pairedWith = (
+  missing: 's3Bucket' | 's3AccessKey' | 's3SecretKey',
+  given: 's3Endpoint' | 's3AccessKey' | 's3SecretKey',
+  env: string,
+) =>
+  z.refine<z.output<typeof leaves>>(
+    ({ blobs }) => blobs[given] === undefined || blobs[missing] !== undefined,
+    relation(
+      ['blobs', missing],
+      `blobs.${given}`,
+      `is missing, while blobs.${given} is given. Set ${env} too, or remove blobs.${given}.`,
+    ),
+  )
 
 /** Single sign-on has three settings that are nothing without each other: the one that is missing is named. */
 const oidcNeeds = (missing: 'issuer' | 'clientId' | 'clientSecret', env: string, given: 'issuer' | 'clientId') =>
@@ -337,6 +357,18 @@ export const schema = leaves.check(
       'is given without database.url; the embedded database has an owner of its own. Set DATABASE_URL too, or remove YARDMASTER_DATABASE_OWNER_URL.',
     ),
   ),
+  z.refine(
+    ({ commands }) => commands.isolation !== 'container' || commands.image !== undefined,
+    relation(
+      ['commands', 'image'],
+      'commands.isolation',
+      'is missing, while commands.isolation is container. Set YARDMASTER_COMMANDS_IMAGE too, or choose another isolation.',
+    ),
+  ),
+  pairedWith('s3Bucket', 's3Endpoint', 'YARDMASTER_BLOBS_S3_BUCKET'),
+  pairedWith('s3Bucket', 's3AccessKey', 'YARDMASTER_BLOBS_S3_BUCKET'),
+  pairedWith('s3SecretKey', 's3AccessKey', 'YARDMASTER_BLOBS_S3_SECRET_KEY'),
+  pairedWith('s3AccessKey', 's3SecretKey', 'YARDMASTER_BLOBS_S3_ACCESS_KEY'),
   oidcNeeds('issuer', 'YARDMASTER_OIDC_ISSUER', 'clientId'),
   oidcNeeds('clientId', 'YARDMASTER_OIDC_CLIENT_ID', 'issuer'),
   oidcNeeds('clientSecret', 'YARDMASTER_OIDC_CLIENT_SECRET', 'issuer'),
@@ -357,13 +389,18 @@ export interface TlsFiles {
   readonly keyFile: string
 }
 
-/** What is in force: paths are absolute, `publicUrl` is filled in, TLS is both files or null. Frozen at every depth. */
-export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls'>> & {
+/** What is in force: paths are absolute, `publicUrl` and `blobs.folder` are filled in, TLS is both files or null. Frozen at every depth. */
+export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls' | 'blobs'>> & {
+  readonly blobs: Frozen<Omit<Parsed['blobs'], 'folder'>> & { readonly folder: string }
   readonly publicUrl: string
   readonly tls: TlsFiles | null
 }
 
-type Section = Extract<keyof Parsed, 'tls' | 'metrics' | 'database' | 'mail' | 'oidc' | 'log' | 'limits' | 'session'>
+type Section = Extract<
+  keyof Parsed,
+  | ('tls' | 'metrics' | 'database' | 'mail' | 'oidc' | 'log' | 'limits' | 'session')
+  | ('worker' | 'commands' | 'blobs' | 'retention')
+>
 
 /** The path of a setting, such as `port` or `database.url`. */
 export type SettingPath =

@@ -3,7 +3,7 @@
 // megabytes, and a large table of them is how a server of this kind runs out of memory. The key has the operation's
 // name in it: two operations of one document are two entries.
 import type { DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode } from 'graphql'
-import { execute, GraphQLError, specifiedRules, validate } from 'graphql'
+import { execute, GraphQLError, specifiedRules, subscribe, validate } from 'graphql'
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Monotonic } from '../edge.ts'
 import { TokenBuckets } from '../rate-limit.ts'
@@ -25,7 +25,7 @@ const MOST_VALIDATION_ERRORS = 20
 export interface Read extends Shape {
   readonly document: DocumentNode
   readonly operation: OperationDefinitionNode
-  readonly kind: 'query' | 'mutation'
+  readonly kind: 'query' | 'mutation' | 'subscription'
   /** Nothing but `apiKeyIdentity` (and `__typename`) in any of its operations: how a key is checked. */
   readonly identityAlone: boolean
 }
@@ -43,6 +43,11 @@ export interface Documents {
   /** For everyone else: reads and validates, or takes what was kept. Throws GraphQLError, ValidationFailed, BAD_REQUEST. */
   prepare(source: string, operationName: string | null): Prepared
   execute(prepared: Prepared, request: Execution): Promise<ExecutionResult> | ExecutionResult
+  /** A subscription: its answers one by one, or the one answer that says why there are none. */
+  subscribe(
+    prepared: Prepared,
+    request: Omit<Execution, 'rows'>,
+  ): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult>
   readonly kept: number
 }
 
@@ -128,6 +133,14 @@ export function createDocuments(schema: GraphQLSchema, now: Monotonic): Document
         variableValues: variables,
       })
     },
+    subscribe: async (prepared, { caller, variables }) =>
+      await subscribe({
+        schema,
+        document: prepared.document,
+        operationName: prepared.operation.name?.value,
+        contextValue: caller,
+        variableValues: variables,
+      }),
     get kept() {
       return kept.size
     },
@@ -147,9 +160,6 @@ function readDocument(source: string, operationName: string | null): Read {
   const document = parseDocument(source)
   const shapes = shapeOf(document)
   const operation = choose([...shapes.keys()], operationName)
-  if (operation.operation === 'subscription') {
-    throw new GraphQLError('Schema is not configured to execute subscription operation.', { nodes: operation })
-  }
   const shape = shapes.get(operation)!
   const identityAlone =
     shape.rootFields.some(({ name }) => name === 'apiKeyIdentity') &&

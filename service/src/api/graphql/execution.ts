@@ -5,7 +5,7 @@ import type { Call, Identity, RequestFacts } from '../edge.ts'
 import type { Documents, Prepared } from './documents.ts'
 import { admitField } from './gate.ts'
 import { LIMITS } from './limits.ts'
-import type { Resolver, RootCaller } from './schema.ts'
+import type { Resolver, RootCaller, Subscriber } from './schema.ts'
 import { refuseUnstorable } from './texts.ts'
 
 export type OperationOutcome = 'ok' | 'refused' | 'fault'
@@ -20,6 +20,8 @@ export interface ExecutionOptions<Context> {
 
 export class Execution<Context> implements RootCaller<Context> {
   compiled = false
+  /** Aborted when nobody listens to a subscription any longer. */
+  readonly listening = new AbortController()
   readonly #options: ExecutionOptions<Context>
   #position = 0
   #fail: ((error: unknown) => void) | null = null
@@ -33,7 +35,16 @@ export class Execution<Context> implements RootCaller<Context> {
     return this.compiled ? this.#guarded(answer) : answer
   }
 
-  async #answer(operation: string, resolver: Resolver<Context>, args: unknown): Promise<unknown> {
+  /** Resolves when there is something to listen to; refusals come before. */
+  listen(operation: string, subscriber: Subscriber<Context>, args: unknown): Promise<AsyncIterable<unknown>> {
+    return this.#admitted(operation, args, (context) => subscriber(context, args as never, this.listening.signal))
+  }
+
+  #answer(operation: string, resolver: Resolver<Context>, args: unknown): Promise<unknown> {
+    return this.#admitted(operation, args, async (context) => await resolver(context, args as never))
+  }
+
+  async #admitted<T>(operation: string, args: unknown, work: (context: Context) => Promise<T>): Promise<T> {
     const { identity, request, idempotency, contextFor, observe } = this.#options
     // Mutations run one after the other, so this counts them in the order of the document.
     const position = this.#position++
@@ -47,7 +58,7 @@ export class Execution<Context> implements RootCaller<Context> {
         request,
         idempotency: idempotency && { ...idempotency, position },
       })
-      const value = await resolver(context, args as never)
+      const value = await work(context)
       observe(operation, 'ok')
       return value
     } catch (error) {

@@ -1,5 +1,6 @@
 // POST /graphql. The order matters: who asks is found out before their document is worth any work, the gate decides on
 // the whole document before any of it runs, and nothing is executed that any step refused.
+import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ExecutionResult, GraphQLSchema } from 'graphql'
@@ -15,6 +16,7 @@ import { Execution, type OperationOutcome } from './execution.ts'
 import { passGate, unauthenticated } from './gate.ts'
 import { LIMITS } from './limits.ts'
 import { countRows } from './rows.ts'
+import { createStreams, type Streams } from './stream.ts'
 
 export interface GraphQLRouteOptions<Context> extends Faults {
   readonly schema: GraphQLSchema
@@ -39,7 +41,12 @@ const MANY_ROWS = 1_000
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i
 
 export function registerGraphQL<Context>(app: FastifyInstance, options: GraphQLRouteOptions<Context>): void {
-  const handler = createHandler(options)
+  const streams = createStreams()
+  const handler = createHandler(options, streams)
+  app.addHook('preClose', (done) => {
+    streams.stop()
+    done()
+  })
   void app.register((scope, _options, done) => {
     scope.addContentTypeParser(
       'application/json',
@@ -64,7 +71,7 @@ export function registerGraphQL<Context>(app: FastifyInstance, options: GraphQLR
   })
 }
 
-function createHandler<Context>(options: GraphQLRouteOptions<Context>) {
+function createHandler<Context>(options: GraphQLRouteOptions<Context>, streams: Streams) {
   const { schema } = options
   const documents = createDocuments(schema, options.now)
   const mutations = schema.getMutationType()?.getFields() ?? {}
@@ -72,17 +79,22 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>) {
 
   return async (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const request: RequestFacts = { id: http.id, address: http.ip, userAgent: http.headers['user-agent'] ?? '' }
-    let answer: Answer
+    let answer: Answer | Readable
     try {
       answer = await answerTo(http, request)
     } catch (error) {
       answer = refusalAnswer(error, request.id, options)
     }
+    if (!('status' in answer)) {
+      // Buffering proxies (nginx) would hold events back.
+      reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no')
+      return reply.type('text/event-stream; charset=utf-8').send(answer)
+    }
     if (answer.retryAfter !== null) reply.header('retry-after', answer.retryAfter)
     return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.body)
   }
 
-  async function answerTo(http: FastifyRequest, request: RequestFacts): Promise<Answer> {
+  async function answerTo(http: FastifyRequest, request: RequestFacts): Promise<Answer | Readable> {
     const body = readBody(http.body)
     const credentials = readCredentials(http, { ownOrigins: options.ownOrigins() })
     const workspace = attempt(() => readWorkspace(http, options.workspaceHeaders))
@@ -113,11 +125,38 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>) {
     if (further > 0) options.limiter.charge(identity.actor, request.address, further)
 
     const execution = new Execution({ identity, request, idempotency, contextFor: options.contextFor, observe })
+    if (prepared.kind === 'subscription') {
+      const admit = async (): Promise<void> =>
+        passGate(prepared, await options.gatekeeper.authenticate(credentials, uid, request))
+      return await stream(prepared, variables, execution, { identity, request, admit })
+    }
     const result = await execution.run(documents, prepared, { variables, rows })
     await deniedWithin(result, prepared, identity, request)
     // Ten thousand rows take tens of milliseconds to execute, and as long to write down: others come between the two.
     if (rows >= MANY_ROWS) await setImmediate()
     return executionAnswer(result, request.id, options)
+  }
+
+  async function stream(
+    prepared: Prepared,
+    variables: Readonly<Record<string, unknown>>,
+    execution: Execution<Context>,
+    by: { readonly identity: Identity; readonly request: RequestFacts; readonly admit: () => Promise<void> },
+  ): Promise<Answer | Readable> {
+    const results = await documents.subscribe(prepared, { caller: execution, variables })
+    if (!(Symbol.asyncIterator in results)) {
+      // Refused before it began: answered as a query is, its one field null.
+      const data = Object.fromEntries(prepared.rootFields.map(({ responseKey }) => [responseKey, null]))
+      return executionAnswer({ ...results, data }, by.request.id, options)
+    }
+    return streams.open({
+      actor: by.identity.actor,
+      results,
+      listening: execution.listening,
+      admit: by.admit,
+      render: (result) => executionAnswer(result, by.request.id, options).body,
+      refuse: (error) => refusalAnswer(error, by.request.id, options).body,
+    })
   }
 
   async function prepare(

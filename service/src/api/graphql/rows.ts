@@ -9,6 +9,8 @@ export const MOST_ROWS = 10_000
 /** What a field gives when it is asked for no limit; one that is not named here gives few rows. */
 const ROWS_WITHOUT_LIMIT: Readonly<Record<string, number>> = {
   getAuditLogs: 10_000,
+  boltRunPage: 100,
+  searchCommandLog: 100,
 }
 
 /** One `limit` of a document: a number that is written there, or the variable that will hold it. */

@@ -12,11 +12,22 @@ import { buildASTSchema, GraphQLError, GraphQLScalarType, parse, Source } from '
  * between requests and must not be changed.
  */
 export type Resolver<Context> = (context: Context, args: never) => unknown
-export type Resolvers<Context> = Readonly<Record<string, Resolver<Context>>>
+export type Resolvers<Context> = Readonly<Record<string, Resolver<Context> | Subscriber<Context>>>
+
+/**
+ * Of a subscription: refuses by throwing before there is anything to iterate over, then gives presented values until
+ * there are no more, or until `signal` says that nobody listens any longer.
+ */
+export type Subscriber<Context> = (
+  context: Context,
+  args: never,
+  signal: AbortSignal,
+) => Promise<AsyncIterable<unknown>>
 
 /** What an execution hands to every root field as GraphQL's context. */
 export interface RootCaller<Context> {
   call(operation: string, resolver: Resolver<Context>, args: unknown): unknown
+  listen(operation: string, subscriber: Subscriber<Context>, args: unknown): Promise<AsyncIterable<unknown>>
 }
 
 const CONTRACT = fileURLToPath(new URL('../../../../contract/', import.meta.url))
@@ -37,12 +48,20 @@ export function createSchema<Context>(resolvers: Resolvers<Context>, sdl: string
   const schema = buildASTSchema(parse(new Source(sdl, 'contract')))
   defineScalars(schema)
   const fields = rootFieldsOf(schema)
+  const streams = schema.getSubscriptionType()?.getFields() ?? {}
   const missing = [...fields.keys()].filter((name) => !Object.hasOwn(resolvers, name))
   const surplus = Object.keys(resolvers).filter((name) => !fields.has(name))
   if (missing.length > 0) throw new Error(`Operations without a resolver: ${missing.join(', ')}`)
   if (surplus.length > 0) throw new Error(`Resolvers without an operation in contract/: ${surplus.join(', ')}`)
   for (const [name, field] of fields) {
-    const resolver = resolvers[name]!
+    if (Object.hasOwn(streams, name)) {
+      const subscriber = resolvers[name] as Subscriber<Context>
+      field.subscribe = (_source, args, caller: RootCaller<Context>) => caller.listen(name, subscriber, args)
+      // What was listened for is the answer itself.
+      field.resolve = (value) => value
+      continue
+    }
+    const resolver = resolvers[name] as Resolver<Context>
     field.resolve = (_source, args, caller: RootCaller<Context>) => caller.call(name, resolver, args)
   }
   return schema
@@ -53,10 +72,10 @@ export const operationsOf = (schema: GraphQLSchema): readonly string[] => [...ro
 
 function rootFieldsOf(schema: GraphQLSchema): Map<string, GraphQLField<unknown, never>> {
   const fields = new Map<string, GraphQLField<unknown, never>>()
-  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+  for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
     for (const [name, field] of Object.entries((type as GraphQLObjectType | undefined)?.getFields() ?? {})) {
       // One policy table over both: a name stands for one operation.
-      if (fields.has(name)) throw new Error(`${name} is both a query and a mutation`)
+      if (fields.has(name)) throw new Error(`${name} is two operations: of queries, mutations and subscriptions`)
       fields.set(name, field as GraphQLField<unknown, never>)
     }
   }

@@ -44,15 +44,33 @@ export type Query = {
   getAuditLogs: Maybe<AuditLogs>;
   environments: Maybe<Environments>;
   apiKeyIdentity: Maybe<ApiKeyIdentity>;
+  listBoltRuns: Maybe<BoltRuns>;
+  boltRunStatus: Maybe<BoltRunStatus>;
+  boltCommand: Maybe<BoltCommand>;
+  boltCommandLogs: Maybe<BoltCommandLogs>;
+  boltResourceUrl: Maybe<BoltResourceUrl>;
+  listBoltSchedules: Maybe<BoltSchedules>;
+  listAllScheduleNames: Maybe<AllScheduleNames>;
+  boltScheduleName: Maybe<BoltScheduleSummary>;
   listUsers: Maybe<Users>;
   listWorkspaces: Maybe<Workspaces>;
   /** Keys of the account and of the workspaces that the caller may manage. */
   listApiKeys: Maybe<ApiKeys>;
   /** The caller's own keys. */
   listPersonalKeys: Maybe<ApiKeys>;
+  /** Lines that hold the text as it is written, stdout first. limit: 1 to 1,000, 100 when left out. */
+  searchCommandLog: Maybe<BoltLogMatches>;
+  commandLogUrl: Maybe<CommandLogUrl>;
   me: Maybe<Me>;
   /** The caller's own sessions that are open. */
   listSessions: Maybe<Sessions>;
+  boltRun: Maybe<BoltRunDetail>;
+  /** Newest first, by key: `after` is the id of the last run of the page before. limit: 1 to 1,000, 100 when left out. */
+  boltRunPage: Maybe<BoltRunPage>;
+  /** One schedule, an inactive one too. */
+  boltSchedule: Maybe<BoltScheduleDetail>;
+  /** For any cron and zone, saved or not. count: 1 to 20, 5 when left out. */
+  nextFireTimes: Maybe<NextFireTimes>;
   /** The switches of the account, and those of the workspaces that the caller may see. */
   features: Maybe<Features>;
 };
@@ -72,7 +90,96 @@ export type QueryEnvironmentsArgs = {
   environmentType?: InputMaybe<EnvironmentType>;
 };
 
+
+export type QueryListBoltRunsArgs = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+  offset: Scalars['Int']['input'];
+  limit: Scalars['Int']['input'];
+};
+
+
+export type QueryBoltRunStatusArgs = {
+  runId: Scalars['Int']['input'];
+};
+
+
+export type QueryBoltCommandArgs = {
+  commandId: Scalars['Int']['input'];
+};
+
+
+export type QueryBoltCommandLogsArgs = {
+  commandId: Scalars['Int']['input'];
+  cursor?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type QueryBoltResourceUrlArgs = {
+  resourceId: Scalars['Int']['input'];
+};
+
+
+export type QueryListBoltSchedulesArgs = {
+  offset: Scalars['Int']['input'];
+  limit: Scalars['Int']['input'];
+  showInactive: Scalars['Boolean']['input'];
+  filter?: InputMaybe<BoltScheduleFilter>;
+};
+
+
+export type QueryBoltScheduleNameArgs = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type QuerySearchCommandLogArgs = {
+  commandId: Scalars['Int']['input'];
+  text: Scalars['String']['input'];
+  limit?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryCommandLogUrlArgs = {
+  commandId: Scalars['Int']['input'];
+  stream: BoltLogStream;
+};
+
+
+export type QueryBoltRunArgs = {
+  runId: Scalars['Int']['input'];
+};
+
+
+export type QueryBoltRunPageArgs = {
+  filter?: InputMaybe<BoltRunFilter>;
+  after?: InputMaybe<Scalars['Int']['input']>;
+  limit?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryBoltScheduleArgs = {
+  slug: Scalars['String']['input'];
+};
+
+
+export type QueryNextFireTimesArgs = {
+  schedule: Scalars['String']['input'];
+  timezone?: InputMaybe<Scalars['String']['input']>;
+  count?: InputMaybe<Scalars['Int']['input']>;
+};
+
 export type Mutation = {
+  triggerBoltRun: Maybe<TriggerBoltRun>;
+  cancelBoltRun: Maybe<Ok>;
+  retryBoltRunFromFailure: Maybe<RetryBoltRun>;
+  retryBoltRun: Maybe<RetryBoltRun>;
+  retryAllBoltRun: Maybe<RetryBoltRun>;
+  createBoltSchedule: Maybe<CreateBoltSchedule>;
+  createScheduleSlugs: Maybe<ScheduleSlugs>;
+  deleteBoltSchedule: Maybe<Ok>;
+  suspendBoltSchedule: Maybe<Ok>;
   inviteUser: Maybe<Ok>;
   updateUserAccountType: Maybe<Ok>;
   disableUser: Maybe<Ok>;
@@ -91,6 +198,12 @@ export type Mutation = {
   revokePersonalKey: Maybe<Ok>;
   /** Ends one of the caller's own sessions. */
   endSession: Maybe<Ok>;
+  /** At most 100 runs at once; each is answered for itself. */
+  cancelBoltRuns: Maybe<BoltRunAnswers>;
+  /** As retryBoltRun, for at most 100 runs at once; each is answered for itself. */
+  retryBoltRuns: Maybe<BoltRunAnswers>;
+  /** What is left out or null stays as it is; an empty text clears; envVars replaces all variables. */
+  updateBoltSchedule: Maybe<UpdateBoltSchedule>;
   createWorkspace: Maybe<CreatedWorkspace>;
   /** Renames the selected workspace. */
   renameWorkspace: Maybe<Ok>;
@@ -100,6 +213,62 @@ export type Mutation = {
   setAccountFeature: Maybe<Ok>;
   /** feature: agents */
   setWorkspaceFeature: Maybe<Ok>;
+};
+
+
+export type MutationTriggerBoltRunArgs = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+  commands?: InputMaybe<Array<Scalars['String']['input']>>;
+  branch?: InputMaybe<Scalars['String']['input']>;
+  prNumber?: InputMaybe<Scalars['Int']['input']>;
+  reason?: InputMaybe<Scalars['String']['input']>;
+  commandConfigs?: InputMaybe<Array<BoltCommandInput>>;
+  continueOnError?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+
+export type MutationCancelBoltRunArgs = {
+  scheduleRunId: Scalars['Int']['input'];
+};
+
+
+export type MutationRetryBoltRunFromFailureArgs = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type MutationRetryBoltRunArgs = {
+  scheduleRunId: Scalars['Int']['input'];
+};
+
+
+export type MutationRetryAllBoltRunArgs = {
+  scheduleRunId: Scalars['Int']['input'];
+};
+
+
+export type MutationCreateBoltScheduleArgs = {
+  schedule: BoltScheduleInput;
+};
+
+
+export type MutationCreateScheduleSlugsArgs = {
+  displayNames: Array<Scalars['String']['input']>;
+};
+
+
+export type MutationDeleteBoltScheduleArgs = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type MutationSuspendBoltScheduleArgs = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+  suspend?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
 
@@ -189,6 +358,22 @@ export type MutationEndSessionArgs = {
 };
 
 
+export type MutationCancelBoltRunsArgs = {
+  scheduleRunIds: Array<Scalars['Int']['input']>;
+};
+
+
+export type MutationRetryBoltRunsArgs = {
+  scheduleRunIds: Array<Scalars['Int']['input']>;
+};
+
+
+export type MutationUpdateBoltScheduleArgs = {
+  slug: Scalars['String']['input'];
+  schedule: BoltScheduleChanges;
+};
+
+
 export type MutationCreateWorkspaceArgs = {
   name: Scalars['String']['input'];
 };
@@ -228,6 +413,8 @@ export type Environment = {
   pythonPackages: Array<Scalars['String']['output']>;
   /** Patterns of files that are never collected; null is the service's own list. */
   excludedFiles: Maybe<Array<Scalars['String']['output']>>;
+  /** Runs go to workers that have all of these labels. */
+  workerLabels: Array<Scalars['String']['output']>;
   variables: Array<Variable>;
   secrets: Array<SecretName>;
 };
@@ -244,6 +431,341 @@ export type Environments = {
 export type ApiKeyIdentity = {
   isValid: Scalars['Boolean']['output'];
   capabilities: Array<Scalars['String']['output']>;
+};
+
+export type BoltRun = {
+  id: Scalars['Int']['output'];
+  state: Scalars['String']['output'];
+  actor: Scalars['String']['output'];
+  actorEmail: Scalars['String']['output'];
+  parentScheduleRunId: Maybe<Scalars['Int']['output']>;
+  startDttm: Scalars['Timestamp']['output'];
+  endDttm: Maybe<Scalars['Timestamp']['output']>;
+  gitInfo: BoltGitInfo;
+  reason: Scalars['String']['output'];
+  scheduleSlug: Scalars['String']['output'];
+  scheduleName: Scalars['String']['output'];
+  phase: BoltRunPhase;
+  /** Why it was skipped or failed, in a sentence; else empty. */
+  detail: Scalars['String']['output'];
+  /** From being accepted to being taken by a worker; until then, so far. */
+  waitedSeconds: Scalars['Float']['output'];
+  /** The run that this one is a retry of. */
+  retryOf: Maybe<Scalars['Int']['output']>;
+};
+
+export type BoltGitInfo = {
+  branch: Scalars['String']['output'];
+  commitHash: Scalars['String']['output'];
+  pullRequestId: Maybe<Scalars['String']['output']>;
+};
+
+export type BoltRuns = {
+  ok: Scalars['Boolean']['output'];
+  runs: Array<BoltRun>;
+};
+
+export type BoltRunStatus = {
+  ok: Scalars['Boolean']['output'];
+  state: Scalars['String']['output'];
+  commands: Array<BoltRunCommand>;
+};
+
+export type BoltRunCommand = {
+  id: Scalars['Int']['output'];
+  command: Scalars['String']['output'];
+  /** empty until it starts */
+  startDttm: Scalars['String']['output'];
+  /** empty until it ends */
+  endDttm: Scalars['String']['output'];
+  stdout: Scalars['String']['output'];
+  stderr: Scalars['String']['output'];
+  returnCode: Maybe<Scalars['Int']['output']>;
+};
+
+export type BoltCommand = {
+  ok: Scalars['Boolean']['output'];
+  id: Scalars['Int']['output'];
+  command: Scalars['String']['output'];
+  startDttm: Scalars['String']['output'];
+  endDttm: Scalars['String']['output'];
+  stdout: Scalars['String']['output'];
+  stderr: Scalars['String']['output'];
+  returnCode: Maybe<Scalars['Int']['output']>;
+  scheduleRunId: Scalars['Int']['output'];
+  resources: Array<BoltResource>;
+};
+
+export type BoltResource = {
+  id: Scalars['Int']['output'];
+  path: Scalars['String']['output'];
+};
+
+export type BoltLogStream =
+  | 'STDOUT'
+  | 'STDERR';
+
+export type BoltLogLine = {
+  stream: BoltLogStream;
+  line: Scalars['String']['output'];
+};
+
+export type BoltCommandLogs = {
+  lines: Array<BoltLogLine>;
+  cursor: Scalars['String']['output'];
+  finished: Scalars['Boolean']['output'];
+};
+
+export type BoltResourceUrl = {
+  ok: Scalars['Boolean']['output'];
+  url: Scalars['String']['output'];
+};
+
+export type BoltCommandInput = {
+  command: Scalars['String']['input'];
+  continueOnError?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+export type TriggerBoltRun = {
+  ok: Scalars['Boolean']['output'];
+  runId: Scalars['Int']['output'];
+};
+
+export type RetryBoltRun = {
+  ok: Scalars['Boolean']['output'];
+  runId: Scalars['Int']['output'];
+};
+
+export type BoltSchedule = {
+  id: Scalars['Int']['output'];
+  uuid: Scalars['String']['output'];
+  slug: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+  /** A cron expression, or the literal OFF. */
+  schedule: Scalars['String']['output'];
+  timezone: Scalars['String']['output'];
+  description: Scalars['String']['output'];
+  environment: Scalars['String']['output'];
+  owner: Scalars['String']['output'];
+  lastRunAt: Maybe<Scalars['Timestamp']['output']>;
+  lastRunState: Maybe<Scalars['String']['output']>;
+  nextRunAt: Maybe<Scalars['Timestamp']['output']>;
+  /** ui or yaml. What the API creates is ui. */
+  source: Scalars['String']['output'];
+  suspended: Scalars['Boolean']['output'];
+  turboCi: Maybe<BoltDeferredSchedule>;
+  deferredSchedule: Maybe<BoltDeferredSchedule>;
+  commands: Array<Scalars['String']['output']>;
+  gitBranch: Scalars['String']['output'];
+  notifications: BoltNotifications;
+  /** alias: the events of the first Slack entry; [""] when there is none */
+  slackOn: Array<Scalars['String']['output']>;
+  /** alias: the channels of the Slack entries; [""] when there is none */
+  slackNotify: Array<Scalars['String']['output']>;
+  /** alias, the same for e-mail */
+  emailOn: Array<Scalars['String']['output']>;
+  /** alias, the same for e-mail */
+  emailNotify: Array<Scalars['String']['output']>;
+  /** False for one that was deleted, or that is gone from its file. */
+  active: Scalars['Boolean']['output'];
+  /** What is kept although something is odd about it, such as an owner who is no user of the workspace. */
+  warnings: Array<Scalars['String']['output']>;
+  overlap: BoltOverlap;
+  catchUp: BoltCatchUp;
+  catchUpWindowSeconds: Scalars['Int']['output'];
+  /** How long a run may take; null is the service's own limit. */
+  timeLimitSeconds: Maybe<Scalars['Int']['output']>;
+  slaSeconds: Maybe<Scalars['Int']['output']>;
+  continueOnError: Scalars['Boolean']['output'];
+  triggerOnMerge: Scalars['Boolean']['output'];
+  labels: Array<Scalars['String']['output']>;
+  /** Names of the schedule's variables; their values are never served. */
+  envVarNames: Array<Scalars['String']['output']>;
+  /** The file that holds it; empty for what the API made. */
+  sourceFile: Scalars['String']['output'];
+};
+
+export type BoltDeferredSchedule = {
+  enabled: Scalars['Boolean']['output'];
+  deferredScheduleSlug: Maybe<Scalars['String']['output']>;
+  /** alias of deferredScheduleSlug */
+  deferredScheduleName: Maybe<Scalars['String']['output']>;
+  successfulRunOnly: Scalars['Boolean']['output'];
+};
+
+export type BoltNotifications = {
+  slackNotifications: Array<BoltNotification>;
+  emailNotifications: Array<BoltNotification>;
+  msTeamsNotifications: Array<BoltNotification>;
+};
+
+export type BoltNotification = {
+  channel: Scalars['String']['output'];
+  /** failed, passed, sla; lower case */
+  events: Array<Scalars['String']['output']>;
+  templateSlug: Maybe<Scalars['String']['output']>;
+  templateName: Maybe<Scalars['String']['output']>;
+};
+
+export type BoltSchedules = {
+  schedules: Array<BoltSchedule>;
+  totalCount: Scalars['Int']['output'];
+};
+
+export type BoltScheduleFilter = {
+  suspended?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+export type BoltScheduleNameEntry = {
+  name: Scalars['String']['output'];
+  slug: Scalars['String']['output'];
+  workspaceName: Scalars['String']['output'];
+  workspaceUid: Scalars['String']['output'];
+};
+
+export type AllScheduleNames = {
+  ok: Scalars['Boolean']['output'];
+  schedules: Array<BoltScheduleNameEntry>;
+};
+
+export type BoltScheduleSummary = {
+  ok: Scalars['Boolean']['output'];
+  slug: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+  latestRunId: Maybe<Scalars['Int']['output']>;
+  commands: Array<Scalars['String']['output']>;
+  owner: Scalars['String']['output'];
+  schedule: Scalars['String']['output'];
+  uuid: Scalars['String']['output'];
+  source: Scalars['String']['output'];
+  suspended: Scalars['Boolean']['output'];
+};
+
+export type BoltScheduleInput = {
+  name: Scalars['String']['input'];
+  schedule: Scalars['String']['input'];
+  environment: Scalars['String']['input'];
+  commands: Array<Scalars['String']['input']>;
+  gitBranch?: InputMaybe<Scalars['String']['input']>;
+  description?: InputMaybe<Scalars['String']['input']>;
+  timezone?: InputMaybe<Scalars['String']['input']>;
+  ownerEmail?: InputMaybe<Scalars['String']['input']>;
+  suspended?: InputMaybe<Scalars['Boolean']['input']>;
+  slaSeconds?: InputMaybe<Scalars['Int']['input']>;
+  triggerOnMerge?: InputMaybe<Scalars['Boolean']['input']>;
+  continueOnError?: InputMaybe<Scalars['Boolean']['input']>;
+  notifications?: InputMaybe<BoltNotificationsInput>;
+  selfHealing?: InputMaybe<BoltSelfHealingInput>;
+  envVars?: InputMaybe<Array<BoltEnvVarInput>>;
+  integrations?: InputMaybe<BoltIntegrationsInput>;
+  turboCi?: InputMaybe<BoltDeferredScheduleInput>;
+  deferredSchedule?: InputMaybe<BoltDeferredScheduleInput>;
+  scheduleTrigger?: InputMaybe<BoltScheduleTriggerInput>;
+  overlap?: InputMaybe<BoltOverlap>;
+  catchUp?: InputMaybe<BoltCatchUp>;
+  catchUpWindowSeconds?: InputMaybe<Scalars['Int']['input']>;
+  timeLimitSeconds?: InputMaybe<Scalars['Int']['input']>;
+  labels?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+export type BoltNotificationsInput = {
+  slackNotifications?: InputMaybe<Array<BoltNotificationInput>>;
+  emailNotifications?: InputMaybe<Array<BoltNotificationInput>>;
+  teamsNotifications?: InputMaybe<Array<BoltNotificationInput>>;
+};
+
+export type BoltNotificationInput = {
+  channel: Scalars['String']['input'];
+  /** any case in, lower case out */
+  events: Array<Scalars['String']['input']>;
+  templateSlug?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type BoltSelfHealingInput = {
+  enabled: Scalars['Boolean']['input'];
+  slackChannel?: InputMaybe<Scalars['String']['input']>;
+  agentName?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type BoltEnvVarInput = {
+  key: Scalars['String']['input'];
+  value: Scalars['String']['input'];
+};
+
+export type BoltDeferredScheduleInput = {
+  enabled: Scalars['Boolean']['input'];
+  successfulRunOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  deferredScheduleSlug?: InputMaybe<Scalars['String']['input']>;
+  /** alias of deferredScheduleSlug, which wins */
+  deferredScheduleName?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type BoltScheduleTriggerInput = {
+  enabled: Scalars['Boolean']['input'];
+  /** name or slug of the parent */
+  scheduleName?: InputMaybe<Scalars['String']['input']>;
+  workspaceName?: InputMaybe<Scalars['String']['input']>;
+  /** subset of failed, passed, sla */
+  triggerOn?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+export type BoltIntegrationsInput = {
+  incidentIo?: InputMaybe<Array<BoltIncidentIoInput>>;
+  pagerduty?: InputMaybe<Array<BoltPagerDutyInput>>;
+  datadog?: InputMaybe<Array<BoltDatadogInput>>;
+  newRelic?: InputMaybe<Array<BoltNewRelicInput>>;
+};
+
+export type BoltIncidentIoInput = {
+  visibility: Scalars['String']['input'];
+  statusId?: InputMaybe<Scalars['String']['input']>;
+  status?: InputMaybe<Scalars['String']['input']>;
+  typeId?: InputMaybe<Scalars['String']['input']>;
+  type?: InputMaybe<Scalars['String']['input']>;
+  mode?: InputMaybe<Scalars['String']['input']>;
+  severityId?: InputMaybe<Scalars['String']['input']>;
+  severity?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type BoltPagerDutyInput = {
+  fromEmail: Scalars['String']['input'];
+  serviceId: Scalars['String']['input'];
+  serviceName: Scalars['String']['input'];
+  incidentTypeDisplayName: Scalars['String']['input'];
+  incidentTypeName: Scalars['String']['input'];
+  priorityId?: InputMaybe<Scalars['String']['input']>;
+  priorityName?: InputMaybe<Scalars['String']['input']>;
+  urgency?: InputMaybe<Scalars['String']['input']>;
+  escalationPolicyId?: InputMaybe<Scalars['String']['input']>;
+  escalationPolicyName?: InputMaybe<Scalars['String']['input']>;
+  assigneeIds?: InputMaybe<Array<Scalars['String']['input']>>;
+  assigneeNames?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+export type BoltDatadogInput = {
+  severity: Scalars['String']['input'];
+  severityName: Scalars['String']['input'];
+  customerImpacted: Scalars['Boolean']['input'];
+  state?: InputMaybe<Scalars['String']['input']>;
+  stateName?: InputMaybe<Scalars['String']['input']>;
+  commanderUserId?: InputMaybe<Scalars['String']['input']>;
+  commanderUserName?: InputMaybe<Scalars['String']['input']>;
+  notificationHandles?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+export type BoltNewRelicInput = {
+  environment: Scalars['String']['input'];
+};
+
+export type CreateBoltSchedule = {
+  ok: Scalars['Boolean']['output'];
+  slug: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+};
+
+export type ScheduleSlugs = {
+  ok: Scalars['Boolean']['output'];
+  slugs: Array<Scalars['String']['output']>;
 };
 
 export type UserAccountType =
@@ -320,6 +842,7 @@ export type EnvironmentInput = {
   installStep?: InputMaybe<Scalars['String']['input']>;
   pythonPackages?: InputMaybe<Array<Scalars['String']['input']>>;
   excludedFiles?: InputMaybe<Array<Scalars['String']['input']>>;
+  workerLabels?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
 export type EnvironmentSaved = {
@@ -385,6 +908,52 @@ export type PersonalKeyInput = {
   expiresDays?: InputMaybe<Scalars['Int']['input']>;
 };
 
+export type BoltRunChange = {
+  run: BoltRun;
+  commands: Array<BoltRunStep>;
+};
+
+export type Subscription = {
+  /** The run as it is, then after each change; ends with the run. */
+  boltRunState: Maybe<BoltRunChange>;
+  /** The batches of boltCommandLogs from the cursor on, as they come; ends with the log. */
+  boltCommandLog: Maybe<BoltCommandLogs>;
+};
+
+
+export type SubscriptionBoltRunStateArgs = {
+  runId: Scalars['Int']['input'];
+};
+
+
+export type SubscriptionBoltCommandLogArgs = {
+  commandId: Scalars['Int']['input'];
+  cursor?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type BoltLogMatch = {
+  stream: BoltLogStream;
+  /** The number of the line in its stream, from 1. */
+  lineNumber: Scalars['Int']['output'];
+  /** The line, or of a long one the part that begins at the match. */
+  line: Scalars['String']['output'];
+  /** Where the line begins in its stream, in bytes: that half of a cursor. A Float because a log may be larger than an Int. */
+  offset: Scalars['Float']['output'];
+};
+
+export type BoltLogMatches = {
+  ok: Scalars['Boolean']['output'];
+  matches: Array<BoltLogMatch>;
+  /** True when the search stopped before the end of the log: there may be more. */
+  more: Scalars['Boolean']['output'];
+};
+
+export type CommandLogUrl = {
+  ok: Scalars['Boolean']['output'];
+  /** Works with a bare GET until it expires. */
+  url: Scalars['String']['output'];
+};
+
 export type Me = {
   ok: Scalars['Boolean']['output'];
   uid: Scalars['String']['output'];
@@ -413,6 +982,158 @@ export type Session = {
 export type Sessions = {
   ok: Scalars['Boolean']['output'];
   sessions: Array<Session>;
+};
+
+export type BoltRunPhase =
+  /** for its turn, or for a worker */
+  | 'WAITING'
+  /** its repository and what it needs are being fetched */
+  | 'STARTING'
+  | 'RUNNING'
+  /** its commands are being stopped */
+  | 'ENDING'
+  | 'ENDED';
+
+export type BoltCommandKind =
+  /** the service's own: the clone and the install step */
+  | 'INFRASTRUCTURE'
+  | 'USER';
+
+export type BoltCommandState =
+  | 'WAITING'
+  | 'RUNNING'
+  | 'SUCCEEDED'
+  | 'FAILED'
+  /** by a cancel, a time limit or the loss of its worker */
+  | 'STOPPED'
+  | 'NOT_RUN';
+
+export type BoltRunStep = {
+  id: Scalars['Int']['output'];
+  kind: BoltCommandKind;
+  state: BoltCommandState;
+  command: Scalars['String']['output'];
+  /** What the user wrote, where a retry runs `dbt retry` in its place. */
+  originalCommand: Scalars['String']['output'];
+  startDttm: Scalars['String']['output'];
+  endDttm: Scalars['String']['output'];
+  returnCode: Maybe<Scalars['Int']['output']>;
+  /** Bytes of its output; a Float because a log may be larger than an Int. */
+  stdoutBytes: Scalars['Float']['output'];
+  stderrBytes: Scalars['Float']['output'];
+  resources: Array<BoltResource>;
+};
+
+/** One node of a dbt command, from run_results.json or sources.json. */
+export type BoltDbtResult = {
+  commandId: Scalars['Int']['output'];
+  uniqueId: Scalars['String']['output'];
+  status: Scalars['String']['output'];
+  message: Scalars['String']['output'];
+  startDttm: Maybe<Scalars['Timestamp']['output']>;
+  seconds: Maybe<Scalars['Float']['output']>;
+  failures: Maybe<Scalars['Int']['output']>;
+};
+
+export type BoltRunDetail = {
+  ok: Scalars['Boolean']['output'];
+  run: BoltRun;
+  commands: Array<BoltRunStep>;
+  dbtResults: Array<BoltDbtResult>;
+  /** Ids of the runs that are retries of this one. */
+  retries: Array<Scalars['Int']['output']>;
+};
+
+export type BoltRunFilter = {
+  slug?: InputMaybe<Scalars['String']['input']>;
+  /** RUNNING, SUCCESS, ERROR, FAILED, CANCELED, SKIPPED */
+  states?: InputMaybe<Array<Scalars['String']['input']>>;
+  branch?: InputMaybe<Scalars['String']['input']>;
+  prNumber?: InputMaybe<Scalars['Int']['input']>;
+  actorEmail?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type BoltRunPage = {
+  ok: Scalars['Boolean']['output'];
+  runs: Array<BoltRun>;
+  /** What to give as `after` for the next page; null at the end. */
+  next: Maybe<Scalars['Int']['output']>;
+};
+
+export type BoltRunAnswer = {
+  id: Scalars['Int']['output'];
+  ok: Scalars['Boolean']['output'];
+  /** The new run of a retry. */
+  runId: Maybe<Scalars['Int']['output']>;
+  /** Why not: the code and the sentence; empty when it worked. */
+  code: Scalars['String']['output'];
+  message: Scalars['String']['output'];
+};
+
+export type BoltRunAnswers = {
+  /** True when every one of them worked. */
+  ok: Scalars['Boolean']['output'];
+  results: Array<BoltRunAnswer>;
+};
+
+/** What happens at a due time while a run of the schedule is going. */
+export type BoltOverlap =
+  /** it waits, one at most; later ones are skipped */
+  | 'QUEUE_ONE'
+  | 'SKIP'
+  /** it runs beside the other */
+  | 'ALLOW'
+  | 'CANCEL_PREVIOUS';
+
+/** What happens to due times that were missed while nothing ran. */
+export type BoltCatchUp =
+  /** the latest, if it is younger than the window; the rest are skipped */
+  | 'LATEST'
+  | 'ALL'
+  | 'NONE';
+
+export type BoltScheduleChanges = {
+  name?: InputMaybe<Scalars['String']['input']>;
+  schedule?: InputMaybe<Scalars['String']['input']>;
+  environment?: InputMaybe<Scalars['String']['input']>;
+  commands?: InputMaybe<Array<Scalars['String']['input']>>;
+  gitBranch?: InputMaybe<Scalars['String']['input']>;
+  description?: InputMaybe<Scalars['String']['input']>;
+  timezone?: InputMaybe<Scalars['String']['input']>;
+  ownerEmail?: InputMaybe<Scalars['String']['input']>;
+  suspended?: InputMaybe<Scalars['Boolean']['input']>;
+  slaSeconds?: InputMaybe<Scalars['Int']['input']>;
+  triggerOnMerge?: InputMaybe<Scalars['Boolean']['input']>;
+  continueOnError?: InputMaybe<Scalars['Boolean']['input']>;
+  notifications?: InputMaybe<BoltNotificationsInput>;
+  selfHealing?: InputMaybe<BoltSelfHealingInput>;
+  envVars?: InputMaybe<Array<BoltEnvVarInput>>;
+  integrations?: InputMaybe<BoltIntegrationsInput>;
+  turboCi?: InputMaybe<BoltDeferredScheduleInput>;
+  deferredSchedule?: InputMaybe<BoltDeferredScheduleInput>;
+  scheduleTrigger?: InputMaybe<BoltScheduleTriggerInput>;
+  overlap?: InputMaybe<BoltOverlap>;
+  catchUp?: InputMaybe<BoltCatchUp>;
+  catchUpWindowSeconds?: InputMaybe<Scalars['Int']['input']>;
+  timeLimitSeconds?: InputMaybe<Scalars['Int']['input']>;
+  labels?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+export type BoltScheduleDetail = {
+  ok: Scalars['Boolean']['output'];
+  schedule: BoltSchedule;
+};
+
+export type UpdateBoltSchedule = {
+  ok: Scalars['Boolean']['output'];
+  slug: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+};
+
+export type NextFireTimes = {
+  ok: Scalars['Boolean']['output'];
+  /** Empty for OFF. */
+  times: Array<Scalars['Timestamp']['output']>;
 };
 
 export type AccountFeatures = {

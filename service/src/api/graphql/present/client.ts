@@ -6,3 +6,9 @@ import { keyClientOf } from '../../../domain/actor.ts'
 export function presentJson(actor: Actor, value: Record<string, unknown>): Record<string, unknown> | string {
   return keyClientOf(actor) === 'paradime' ? JSON.stringify(value) : value
 }
+
+/** To existing clients `showInactive: true` lists the inactive schedules alone, to everyone else the inactive as well. */
+export function parseShowInactive(actor: Actor, showInactive: boolean): 'exclude' | 'include' | 'only' {
+  if (!showInactive) return 'exclude'
+  return keyClientOf(actor) === 'paradime' ? 'only' : 'include'
+}

@@ -36,6 +36,7 @@ const presentEnvironment = (one: ListedEnvironment): Environment => ({
   installStep: one.installStep,
   pythonPackages: [...one.pythonPackages],
   excludedFiles: one.excludedFiles === null ? null : [...one.excludedFiles],
+  workerLabels: [...one.workerLabels],
   variables: one.variables.map(({ name, value }) => ({ name, value })),
   secrets: one.secrets.map(presentSecret),
 })

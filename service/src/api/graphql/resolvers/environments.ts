@@ -29,6 +29,7 @@ function fieldsOf(input: EnvironmentInput): EnvironmentFields {
     installStep: input.installStep ?? undefined,
     pythonPackages: input.pythonPackages ?? undefined,
     excludedFiles: input.excludedFiles ?? undefined,
+    workerLabels: input.workerLabels ?? undefined,
   }
 }
 

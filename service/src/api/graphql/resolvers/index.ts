@@ -3,7 +3,10 @@
 import { auditResolvers } from './audit.ts'
 import { environmentResolvers } from './environments.ts'
 import { keyResolvers } from './keys.ts'
+import { logResolvers } from './logs.ts'
 import { peopleResolvers } from './people.ts'
+import { runResolvers } from './runs.ts'
+import { scheduleResolvers } from './schedules.ts'
 import { userResolvers } from './users.ts'
 import { workspaceResolvers } from './workspaces.ts'
 
@@ -11,7 +14,10 @@ export const resolvers = {
   ...auditResolvers,
   ...environmentResolvers,
   ...keyResolvers,
+  ...logResolvers,
   ...peopleResolvers,
+  ...runResolvers,
+  ...scheduleResolvers,
   ...userResolvers,
   ...workspaceResolvers,
 }

@@ -1,0 +1,127 @@
+// What executes runs, inside a server or as a process of its own: the source, the executor, dependencies, logs and files
+// behind one worker.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { hostProcesses } from '../adapters/host-processes.ts'
+import { gitSource } from '../adapters/source/git.ts'
+import type { Config } from '../config/schema.ts'
+import { DEFAULT_ALLOW_LIST } from '../domain/command-environment.ts'
+import type { Periodic } from '../engine/periodic.ts'
+import { reaper } from '../engine/reaper.ts'
+import { planInstall } from '../engine/worker/dependencies.ts'
+import { leaseTimes } from '../engine/worker/lease-keeper.ts'
+import { openLog } from '../engine/worker/log-shipper.ts'
+import type { RunPorts, RunSettings } from '../engine/worker/ports.ts'
+import { runFiles } from '../engine/worker/run-files.ts'
+import { laySecretFiles } from '../engine/worker/secret-files.ts'
+import type { WorkPlace } from '../engine/worker/work-folder.ts'
+import { startWorker, type Worker } from '../engine/worker/worker.ts'
+import type { BlobStore } from '../ports/blob-store.ts'
+import type { HostProcesses } from '../ports/host-processes.ts'
+import { openExecutor } from './executor.ts'
+import type { Opened } from './open.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface RunWorkerOptions {
+  readonly blobs: BlobStore
+  readonly host: HostProcesses
+  /** The variables of the process, of which commands see what the allow-list names. */
+  readonly environment: Environment
+  /** How long a stop waits for runs; null is without limit. */
+  readonly drainMs: number | null
+}
+
+const MIB = 1024 * 1024
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+const workPlace = ({ data }: Config): WorkPlace => ({ work: join(data, 'work'), cache: join(data, 'cache') })
+
+export async function startRunWorker(config: Config, opened: Opened, options: RunWorkerOptions): Promise<Worker> {
+  const { app } = opened
+  const { environment, blobs } = options
+  const { executor, close } = await openExecutor(config, environment, app.log)
+  const ports: RunPorts = {
+    source: gitSource({
+      folder: join(config.data, 'mirrors'),
+      path: environment.PATH ?? SYSTEM_PATH,
+      now: () => app.clock.now().getTime(),
+    }),
+    executor,
+    dependencies: { plan: planInstall, python: await pythonOf(environment), laySecretFiles },
+    openLog: (commandId, { secrets }) =>
+      openLog(app.db, commandId, { secrets, capBytes: config.commands.outputMib * MIB }),
+    files: runFiles(app, blobs),
+  }
+  const worker = await startWorker(app, {
+    queue: opened.queue,
+    connection: opened.connections.service,
+    host: options.host,
+    slots: config.worker.slots,
+    labels: config.worker.labels,
+    ports,
+    settings: settingsOf(config, environment),
+    place: workPlace(config),
+    lease: leaseTimes(config.worker.leaseSeconds * 1000),
+    drainMs: options.drainMs,
+    log: app.log,
+  })
+  app.log.info({ worker: worker.id, slots: config.worker.slots, labels: config.worker.labels }, 'taking runs')
+  const closing =
+    <T>(stop: () => Promise<T>) =>
+    async (): Promise<T> => {
+      try {
+        return await stop()
+      } finally {
+        close()
+      }
+    }
+  return {
+    id: worker.id,
+    get going() {
+      return worker.going
+    },
+    stop: closing(worker.stop),
+    stopNow: closing(worker.stopNow),
+  }
+}
+
+function settingsOf(config: Config, environment: Environment): RunSettings {
+  const { memoryMib, processes, fileMib, timeLimitSeconds } = config.commands
+  return {
+    workerEnvironment: environment,
+    allowList: [...DEFAULT_ALLOW_LIST, ...config.commands.environment],
+    hidden: [config.data],
+    limits: {
+      // Runs have a time limit; a command has none of its own.
+      seconds: null,
+      memoryBytes: memoryMib === 0 ? null : memoryMib * MIB,
+      processes: processes === 0 ? null : processes,
+      fileBytes: fileMib === 0 ? null : fileMib * MIB,
+    },
+    // dbt cancels its queries on SIGINT; five seconds in all, with what the kill takes.
+    grace: { interruptMs: 2500, terminateMs: 1500 },
+    timeLimitSeconds,
+  }
+}
+
+/** Runs of workers that are gone are ended by whoever sees it. */
+export function runReaper(config: Config, opened: Opened, host: HostProcesses): Periodic {
+  return reaper(opened.app, { host, leaseMs: config.worker.leaseSeconds * 1000, place: workPlace(config) })
+}
+
+export { hostProcesses }
+
+/** Such as `3.13.5 linux-x64`, part of the key under which virtual environments are kept. */
+async function pythonOf(environment: Environment): Promise<string | null> {
+  try {
+    const { stdout } = await promisify(execFile)('python3', ['--version'], {
+      env: { PATH: environment.PATH ?? SYSTEM_PATH },
+      timeout: 10_000,
+    })
+    return `${stdout.trim().replace(/^Python /, '')} ${process.platform}-${process.arch}`
+  } catch {
+    return null
+  }
+}
