@@ -64,7 +64,8 @@ test('every mutation that changed something writes one record', async () => {
     const reply = await p.api.ask(ask.query, ask)
     assert.deepEqual([reply.status, reply.code], [200, ''], `${name}: ${reply.text}`)
     const { rows, total } = await p.logs('(limit: 1)')
-    assert.equal(total - before.total, 1, name)
+    // Slugs are only reckoned: nothing has changed.
+    assert.equal(total - before.total, name === 'createScheduleSlugs' ? 0 : 1, name)
     const [row] = rows as [Row]
     assert.equal(row.actorType, ask.by.authorization === undefined ? 'user' : 'api_key', name)
     assert.deepEqual(EVENTS[row.eventType as keyof typeof EVENTS], { id: row.eventId, source: row.eventSource }, name)

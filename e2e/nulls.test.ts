@@ -7,9 +7,18 @@ import {
   getNullableType,
   isInputObjectType,
   isNonNullType,
+  isRequiredInputField,
 } from 'graphql'
+import { sql } from 'kysely'
+import { createSchedule } from '../service/src/app/schedules.ts'
+import { triggerRun } from '../service/src/app/trigger-run.ts'
+import type { WorkspaceRef } from '../service/src/domain/actor.ts'
 import { bearer, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
 import { documentOf, schema } from './support/arguments.ts'
+
+// Stand for what is made in the workspace of each try.
+const SCHEDULE = 'the schedule'
+const COMMAND = 'a command of its failed run'
 
 // What the required arguments are given; an operation is asked as many times as it has kinds of callers.
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -23,6 +32,19 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   deleteSecret: { kind: 'VARIABLE', name: 'S' },
   createApiKey: { key: { name: 'k', kind: 'ACCOUNT' } },
   createPersonalKey: { key: { name: 'k' } },
+  listBoltSchedules: { offset: 0, limit: 10, showInactive: true },
+  boltScheduleName: { slug: SCHEDULE },
+  nextFireTimes: { schedule: '@daily' },
+  listBoltRuns: { offset: 0, limit: 10 },
+  boltCommandLogs: { commandId: COMMAND },
+  boltRunPage: {},
+  searchCommandLog: { commandId: COMMAND, text: 'x' },
+  createBoltSchedule: { schedule: { name: 'k', schedule: 'OFF', environment: 'production', commands: ['true'] } },
+  updateBoltSchedule: { slug: SCHEDULE, schedule: {} },
+  deleteBoltSchedule: { slug: SCHEDULE },
+  suspendBoltSchedule: { slug: SCHEDULE },
+  triggerBoltRun: { slug: SCHEDULE },
+  retryBoltRunFromFailure: { slug: SCHEDULE },
 }
 
 /** Every optional argument, and every optional member of an input, as null. */
@@ -32,7 +54,11 @@ function withNulls(fields: readonly (GraphQLArgument | GraphQLInputField)[], giv
   for (const field of fields) {
     const type = getNullableType(field.type)
     const value = given[field.name]
-    if (isInputObjectType(type)) {
+    // An optional one that needs something itself is left out as a whole.
+    if (
+      isInputObjectType(type) &&
+      (value !== undefined || !Object.values(type.getFields()).some(isRequiredInputField))
+    ) {
       const inner = withNulls(Object.values(type.getFields()), (value ?? {}) as Record<string, unknown>)
       values[field.name] = inner.values
       nulls += inner.nulls
@@ -78,15 +104,50 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
     repositoryUrl: "https://git.example.com/x" }) { ok } }`)
   await inside('mutation { setVariable(name: "V", value: "0") { ok } }')
   await inside('mutation { setSecret(kind: VARIABLE, name: "S", value: "long enough") { ok } }')
+  const { slug, commandId } = await failedRun(api, { uid, ...workspace })
+  const given = Object.fromEntries(
+    Object.entries(variables).map(([key, value]) => [
+      key,
+      value === SCHEDULE ? slug : value === COMMAND ? commandId : value,
+    ]),
+  )
   const by: RequestHeaders = name === 'createPersonalKey' ? owner : key
-  const reply = await api.ask(documentOf(name), { by, workspace: uid, variables })
+  const reply = await api.ask(documentOf(name), { by, workspace: uid, variables: given })
   const after = await inside(`{ environments { environments { slug isDefault type repositoryUrl defaultBranch
       deploymentBranch installStep pythonPackages excludedFiles variables { name value } secrets { name } }
     variables { name value } secrets { name kind } } }`)
   const keys = await inside('{ listApiKeys { keys { name kind client workspaceUid capabilities expiresDttm } } }')
   const personal = await api.ask('{ listPersonalKeys { keys { name capabilities expiresDttm } } }', { by: owner })
+  const jobs =
+    await inside(`{ listBoltSchedules(offset: 0, limit: 10, showInactive: true) { schedules { name schedule timezone
+      description owner suspended active overlap catchUp catchUpWindowSeconds commands gitBranch nextRunAt labels
+      turboCi { enabled } deferredSchedule { enabled } slackOn emailOn envVarNames timeLimitSeconds slaSeconds } }
+    listBoltRuns(offset: 0, limit: 10) { runs { state reason actorEmail gitInfo { branch pullRequestId } } } }`)
   const { code, message } = reply
-  return { code, message, data: reply.json.data, after: after.json, made: madeBy(keys.json), personal: personal.json }
+  return {
+    code,
+    message,
+    data: reply.json.data,
+    jobs: jobs.json,
+    after: after.json,
+    made: madeBy(keys.json),
+    personal: personal.json,
+  }
+}
+
+/** A schedule whose only run failed, as a worker would have left it. */
+async function failedRun({ t }: TestApi, workspace: WorkspaceRef): Promise<{ slug: string; commandId: number }> {
+  const inside = t.inside(workspace)
+  const fields = { name: 'old', schedule: 'OFF', environment: 'production', commands: ['true'] }
+  const { slug } = await createSchedule(inside, fields)
+  const { runId } = await triggerRun(inside, { slug })
+  const owner = t.database.owner.kysely
+  await sql`update run set state = 'errored', ended_at = now() where id = ${runId}`.execute(owner)
+  const { rows } = await sql<{ id: number }>`update command set return_code = 1,
+    state = case kind when 'user' then 'failed' else 'succeeded' end where run_id = ${runId} returning id`.execute(
+    owner,
+  )
+  return { slug, commandId: rows[0]!.id }
 }
 
 const madeBy = (keys: { data: { listApiKeys: { keys: { name: string }[] } } }) =>

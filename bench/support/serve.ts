@@ -2,4 +2,4 @@
 import { runServe } from '../../service/src/cli/serve.ts'
 import { loadConfig } from '../../service/src/config/load.ts'
 
-process.exit(await runServe(loadConfig({ env: process.env, cwd: process.cwd() })))
+process.exit(await runServe(loadConfig({ env: process.env, cwd: process.cwd() }), process.env))

@@ -94,6 +94,39 @@ deleteVariable        0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + 
 setSecret             0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
 deleteSecret          0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
 
+# Schedules and their runs: keys that administer or read schedules, and people by what their type may do with jobs.
+listBoltSchedules     0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltScheduleName      0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltSchedule          0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+nextFireTimes         0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+# Account-wide: the schedules of every workspace that the caller sees.
+listAllScheduleNames  0 | + + - - - - - - | + + + + | + + - | + - + + | + + + + + | - + + + + | + +
+createBoltSchedule    0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+updateBoltSchedule    0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+createScheduleSlugs   0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+deleteBoltSchedule    0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+suspendBoltSchedule   0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+
+listBoltRuns          0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltRunStatus         0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltCommand           0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltCommandLogs       0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltResourceUrl       0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltRun               0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltRunPage           0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+searchCommandLog      0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+commandLogUrl         0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+# (Streams, refused in the same words.)
+boltRunState          0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+boltCommandLog        0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+triggerBoltRun        0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+cancelBoltRun         0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+retryBoltRunFromFailure 0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+retryBoltRun          0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+retryAllBoltRun       0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+cancelBoltRuns        0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+retryBoltRuns         0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+
 # Account-wide: no workspace is needed, and one that is named does not filter.
 getAuditLogs          0 | - - - - - + - - | + + + + | + + - | + - + - | + + + - + | - - - - - | + +
 
@@ -122,6 +155,11 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   environments: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer', 'Agent Admin', 'Agent Viewer'],
   createEnvironment: ['Bolt Schedules Admin'],
   setSecret: ['Bolt Schedules Admin'],
+  listBoltSchedules: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer'],
+  listAllScheduleNames: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer'],
+  createBoltSchedule: ['Bolt Schedules Admin'],
+  boltRunStatus: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer'],
+  triggerBoltRun: ['Bolt Schedules Admin'],
   getAuditLogs: ['Audit Logs viewer'],
   listApiKeys: ['User Management Admin'],
   createApiKey: ['User Management Admin'],
@@ -164,6 +202,34 @@ setVariable           + + x + + +
 deleteVariable        + + x + + +
 setSecret             + + x + + +
 deleteSecret          + + x + + +
+listBoltSchedules     x + x + + +
+boltScheduleName      x + x + + +
+boltSchedule          x + x + + +
+nextFireTimes         x + x + + +
+listAllScheduleNames  x + x + + +
+createBoltSchedule    x + x + + +
+updateBoltSchedule    x + x + + +
+createScheduleSlugs   x + x + + +
+deleteBoltSchedule    x + x + + +
+suspendBoltSchedule   x + x + + +
+listBoltRuns          x + x + + +
+boltRunStatus         x + x + + +
+boltCommand           x + x + + +
+boltCommandLogs       x + x + + +
+boltResourceUrl       x + x + + +
+boltRun               x + x + + +
+boltRunPage           x + x + + +
+searchCommandLog      x + x + + +
+commandLogUrl         x + x + + +
+boltRunState          x + x + + +
+boltCommandLog        x + x + + +
+triggerBoltRun        x + x + + +
+cancelBoltRun         x + x + + +
+retryBoltRunFromFailure x + x + + +
+retryBoltRun          x + x + + +
+retryAllBoltRun       x + x + + +
+cancelBoltRuns        x + x + + +
+retryBoltRuns         x + x + + +
 getAuditLogs          + + + + + x
 `)
 

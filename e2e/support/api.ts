@@ -4,9 +4,12 @@
  * listen. Limits are out of the way unless a test asks for them.
  */
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { KyselyPlugin } from 'kysely'
+import { openBlobs } from '../../service/src/compose/blobs.ts'
 import { createHttp } from '../../service/src/compose/http.ts'
 import { loadConfig } from '../../service/src/config/load.ts'
 import { newSecret } from '../../service/src/domain/ids.ts'
@@ -88,13 +91,15 @@ export const sessionOf = (token: string): RequestHeaders => ({
 
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const t = await testApp({ ...options, settings: { publicUrl: PUBLIC_URL, ...options.settings } })
-  const env = { ...OUT_OF_THE_WAY, ...options.env }
+  const folder = await mkdtemp(join(tmpdir(), 'yardmaster-api-'))
+  const env = { ...OUT_OF_THE_WAY, YARDMASTER_DATA: folder, ...options.env }
   const { config } = loadConfig({ env, cwd: tmpdir() })
+  const { blobs } = await openBlobs(config)
   const info = () => ({ id: randomUUID(), host: 'test', pid: 1, roles: [], kids: t.app.vault.kids, version: '0' })
   const closing: (() => Promise<void>)[] = []
 
   const app = options.onStatement ? { ...t.app, db: t.app.db.withPlugin(watching(options.onStatement)) } : t.app
-  const node = await createHttp(config, { app, database: t.database.database }, info(), { draining: false })
+  const node = await createHttp(config, { app, database: t.database.database, blobs }, info(), { draining: false })
   await node.ready()
   closing.push(async () => void (await node.close()))
 
@@ -105,7 +110,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
       applicationName: 'yardmaster second node',
     })
     const app = { ...t.app, db: database.kysely }
-    const second = await createHttp(config, { app, database }, info(), { draining: false })
+    const second = await createHttp(config, { app, database, blobs }, info(), { draining: false })
     await second.ready()
     closing.push(async () => {
       await second.close()
@@ -116,6 +121,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const close = async (): Promise<void> => {
     for (const one of closing.reverse()) await one()
     await t.close()
+    await rm(folder, { recursive: true, force: true })
   }
   return {
     t,

@@ -18,7 +18,51 @@ const environment = {
   installStep: 'make install',
   pythonPackages: ['dbt-core==1.10.0'],
   excludedFiles: ['x/**'],
+  workerLabels: ['gpu'],
 }
+
+const deferral = {
+  enabled: true,
+  successfulRunOnly: false,
+  deferredScheduleSlug: 'nowhere',
+  deferredScheduleName: 'nowhere',
+}
+
+const channel = { channel: 'data', events: ['failed'], templateSlug: 'short' }
+
+const schedule = {
+  name: 'Nightly',
+  schedule: '0 3 * * *',
+  environment: 'production',
+  commands: ['dbt build'],
+  gitBranch: 'main',
+  description: 'builds',
+  timezone: 'Europe/Berlin',
+  ownerEmail: 'ana@example.com',
+  suspended: true,
+  slaSeconds: 60,
+  triggerOnMerge: false,
+  continueOnError: false,
+  notifications: {
+    slackNotifications: [channel],
+    emailNotifications: [{ ...channel, channel: 'ana@example.com' }],
+    teamsNotifications: [channel],
+  },
+  selfHealing: { enabled: false, slackChannel: 'data', agentName: 'mender' },
+  envVars: [{ key: 'V', value: '1' }],
+  integrations: {
+    incidentIo: [{ visibility: 'public', status: 'triage' }],
+    newRelic: [{ environment: 'eu' }],
+  },
+  scheduleTrigger: { enabled: false, scheduleName: 'parent', workspaceName: 'A', triggerOn: ['passed'] },
+  overlap: 'SKIP',
+  catchUp: 'ALL',
+  catchUpWindowSeconds: 60,
+  timeLimitSeconds: 60,
+  labels: ['eu'],
+}
+
+const NO_ID = 2_147_483_647
 
 /** In a workspace that has an environment `production`. Ids and uids are nobody's. */
 export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Arguments>> => ({
@@ -55,6 +99,38 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   createPersonalKey: { key: { name: 'k', capabilities: ['users:read'], expiresDays: 30 } },
   revokePersonalKey: { id: 2_147_483_647 },
   endSession: { id: 2_147_483_647 },
+  listBoltSchedules: { offset: 0, limit: 10, showInactive: true, filter: { suspended: false } },
+  boltScheduleName: { slug: 'nowhere', scheduleName: null },
+  boltSchedule: { slug: 'nowhere' },
+  nextFireTimes: { schedule: '0 3 * * *', timezone: 'Europe/Berlin', count: 3 },
+  createBoltSchedule: { schedule },
+  updateBoltSchedule: { slug: 'nowhere', schedule: { ...schedule, turboCi: deferral, deferredSchedule: deferral } },
+  createScheduleSlugs: { displayNames: ['one'] },
+  deleteBoltSchedule: { slug: null, scheduleName: 'nowhere' },
+  suspendBoltSchedule: { slug: 'nowhere', scheduleName: null, suspend: true },
+  listBoltRuns: { slug: 'nowhere', scheduleName: null, offset: 0, limit: 10 },
+  boltRunStatus: { runId: NO_ID },
+  boltCommand: { commandId: NO_ID },
+  boltCommandLogs: { commandId: NO_ID, cursor: '0:0' },
+  boltResourceUrl: { resourceId: NO_ID },
+  boltRun: { runId: NO_ID },
+  boltRunPage: {
+    filter: { slug: 'nowhere', states: ['ERROR'], branch: 'main', prNumber: 1, actorEmail: 'ana@example.com' },
+    after: 10,
+    limit: 10,
+  },
+  searchCommandLog: { commandId: NO_ID, text: 'error', limit: 10 },
+  commandLogUrl: { commandId: NO_ID, stream: 'STDOUT' },
+  triggerBoltRun: {
+    ...{ slug: 'nowhere', scheduleName: null, commands: ['true'], branch: 'main', prNumber: 1, reason: 'to see' },
+    ...{ commandConfigs: [{ command: 'true', continueOnError: true }], continueOnError: false },
+  },
+  cancelBoltRun: { scheduleRunId: NO_ID },
+  retryBoltRunFromFailure: { slug: 'nowhere', scheduleName: null },
+  retryBoltRun: { scheduleRunId: NO_ID },
+  retryAllBoltRun: { scheduleRunId: NO_ID },
+  cancelBoltRuns: { scheduleRunIds: [NO_ID] },
+  retryBoltRuns: { scheduleRunIds: [NO_ID] },
 })
 
 /** Operations about oneself, which no key but a person's may ask for. */

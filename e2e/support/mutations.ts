@@ -1,5 +1,9 @@
 // One request for every mutation that is served, each of which changes something when it is made for the first time,
 // in this order.
+import { sql } from 'kysely'
+import { createEnvironment } from '../../service/src/app/environments.ts'
+import { createSchedule } from '../../service/src/app/schedules.ts'
+import { triggerRun } from '../../service/src/app/trigger-run.ts'
 import type { WorkspaceRef } from '../../service/src/domain/actor.ts'
 import { type Ask, bearer, type RequestHeaders, sessionOf, type TestApi } from './api.ts'
 
@@ -39,6 +43,20 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('deleteVariable', 'environment: "production", name: "V"')
   add('setSecret', 'environment: "production", kind: VARIABLE, name: "S", value: "long enough"')
   add('deleteSecret', 'environment: "production", kind: VARIABLE, name: "S"')
+  const runs = await makeRuns(api, a)
+  const slug = `slug: "${runs.schedule}"`
+  add('createBoltSchedule', 'schedule: { name: "s", schedule: "OFF", environment: "base", commands: ["true"] }', 'slug')
+  add('updateBoltSchedule', `${slug}, schedule: { description: "other" }`, 'slug')
+  add('createScheduleSlugs', 'displayNames: ["one"]', 'slugs')
+  add('suspendBoltSchedule', slug)
+  add('triggerBoltRun', slug, 'runId')
+  add('cancelBoltRun', `scheduleRunId: ${runs.going[0]}`)
+  add('cancelBoltRuns', `scheduleRunIds: [${runs.going[1]}]`, 'ok results { id ok }')
+  add('retryBoltRun', `scheduleRunId: ${runs.failed}`, 'runId')
+  add('retryAllBoltRun', `scheduleRunId: ${runs.failed}`, 'runId')
+  add('retryBoltRuns', `scheduleRunIds: [${runs.failed}]`, 'ok results { id runId }')
+  add('retryBoltRunFromFailure', `slug: "${runs.other}"`, 'runId')
+  add('deleteBoltSchedule', `slug: "${runs.spare}"`)
   add('archiveEnvironment', 'slug: "production"')
   add('createApiKey', 'key: { name: "k", kind: ACCOUNT }', 'id key')
   add('revokeApiKey', `id: ${spare.id}`)
@@ -47,4 +65,28 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('endSession', `id: ${other}`, 'ok', signedIn)
   add('archiveWorkspace', '')
   return made
+}
+
+/** Schedules with runs as workers would have left them: two that are going, and one that failed. */
+async function makeRuns({ t }: TestApi, a: WorkspaceRef) {
+  const inside = t.inside(a)
+  await createEnvironment(inside, { displayName: 'base', repositoryUrl: 'https://git.example.com/y.git' })
+  const make = async (name: string): Promise<string> => {
+    const fields = { name, schedule: 'OFF', environment: 'base', commands: ['true'], overlap: 'allow' }
+    return (await createSchedule(inside, fields)).slug
+  }
+  const [schedule, other, spare] = [await make('one'), await make('other'), await make('spare')]
+  const run = async (slug: string): Promise<number> => (await triggerRun(inside, { slug })).runId
+  const going = [await run(schedule), await run(schedule)]
+  const failed = await run(schedule)
+  const latest = await run(other)
+  const owner = t.database.owner.kysely
+  await sql`update run set state = 'running', worker_id = 'test', lease_until = now() + interval '1 hour', attempt = 1
+    where id = any(${going}::int[])`.execute(owner)
+  await sql`update run set state = 'errored', ended_at = now() where id = any(${[failed, latest]}::int[])`.execute(
+    owner,
+  )
+  await sql`update command set state = case kind when 'user' then 'failed' else 'succeeded' end, return_code = 1
+    where run_id = any(${[failed, latest]}::int[])`.execute(owner)
+  return { schedule, other, spare, going, failed }
 }
