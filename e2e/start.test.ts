@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -197,8 +198,8 @@ describe('the service in other places', () => {
   })
 })
 
-/** Limits hold on a machine with nothing else to do. In a full test run every core is busy with other tests. */
-const SLOWNESS = process.env.YARDMASTER_TEST_POSTGRES === undefined ? 1 : 3
+/** The limits hold on a machine with nothing else to do. In a full test run every core is busy with other tests. */
+const SLOWNESS = loadavg()[0]! < availableParallelism() / 2 ? 1 : 4
 
 interface Held {
   readonly answer: ReturnType<typeof graphql>

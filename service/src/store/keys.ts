@@ -4,6 +4,7 @@ import type { Capability } from '../domain/capability.ts'
 import type { AccountSwitches } from '../domain/feature.ts'
 import type { Visibility } from '../domain/policy.ts'
 import type { Db } from './database.ts'
+import { peopledWorkspaces } from './workspaces.ts'
 
 export interface NewKey {
   readonly publicId: string
@@ -78,7 +79,7 @@ export async function authenticate(db: Db, publicId: string, workspaceUid: strin
             order by m.workspace_id), '[]'::json)
           from membership m join workspace mw on mw.id = m.workspace_id and mw.archived_at is null
           where m.person_id = k.person_id and m.disabled_at is null) end as memberships,
-      case when k.kind = 'personal' then (select count(*)::int from workspace where archived_at is null) end
+      case when k.kind = 'personal' then ${peopledWorkspaces} end
         as "activeWorkspaces",
       a.scheduling, a.user_management, a.workspace_management, a.audit_logs,
       w.id as "workspaceId", w.uid as "workspaceUid", w.name as "workspaceName", w.agents as "workspaceAgents"

@@ -3,6 +3,7 @@ import type { Membership } from '../domain/actor.ts'
 import type { AccountSwitches } from '../domain/feature.ts'
 import type { Db } from './database.ts'
 import type { SelectedWorkspaceRow } from './keys.ts'
+import { peopledWorkspaces } from './workspaces.ts'
 
 export async function insert(
   tx: Db,
@@ -38,7 +39,7 @@ export async function authenticate(
           order by m.workspace_id), '[]'::json)
         from membership m join workspace w on w.id = m.workspace_id and w.archived_at is null
         where m.person_id = p.id and m.disabled_at is null) as memberships,
-      (select count(*)::int from workspace where archived_at is null) as "activeWorkspaces",
+      ${peopledWorkspaces} as "activeWorkspaces",
       a.scheduling, a.user_management, a.workspace_management, a.audit_logs,
       w.id as "workspaceId", w.uid as "workspaceUid", w.name as "workspaceName", w.agents as "workspaceAgents"
     from session s join person p on p.id = s.person_id cross join account a

@@ -5,6 +5,13 @@ import type { Db } from './database.ts'
 
 const columns = ['id', 'uid', 'name', 'agents'] as const
 
+/**
+ * How many active workspaces have people, as a part of a statement: whoever is ADMIN of all of them runs the account. One
+ * that a key made and nobody joined yet must not take that from them.
+ */
+export const peopledWorkspaces = sql`(select count(*)::int from workspace peopled where archived_at is null
+  and exists (select 1 from membership where workspace_id = peopled.id and disabled_at is null))`
+
 /** Active ones by name, then id. */
 export async function list(db: Db, visible: Visibility): Promise<WorkspaceRef[]> {
   const { rows } = await sql<WorkspaceRef>`
