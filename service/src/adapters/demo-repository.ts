@@ -40,8 +40,8 @@ const ENVIRONMENT = {
   GIT_COMMITTER_EMAIL: 'yardmaster@localhost',
 }
 
-/** Makes it whole or not at all: a start that was killed in the middle leaves only a draft behind. */
-export async function makeDemoRepository(folder: string): Promise<void> {
+/** `path` is where git is looked for. Makes it whole or not at all: a start that was killed in the middle leaves only a draft behind. */
+export async function makeDemoRepository(folder: string, path: string): Promise<void> {
   if (await exists(folder)) return
   const draft = `${folder}.draft`
   await rm(draft, { recursive: true, force: true })
@@ -49,9 +49,9 @@ export async function makeDemoRepository(folder: string): Promise<void> {
     await mkdir(dirname(join(draft, name)), { recursive: true })
     await writeFile(join(draft, name), content, { mode: name.endsWith('.sh') ? 0o755 : 0o644 })
   }
-  await git(draft, 'init', '--quiet', '--initial-branch=main')
-  await git(draft, 'add', '--all')
-  await git(draft, 'commit', '--quiet', '--message', 'Begin the demo')
+  await git(path, draft, 'init', '--quiet', '--initial-branch=main')
+  await git(path, draft, 'add', '--all')
+  await git(path, draft, 'commit', '--quiet', '--message', 'Begin the demo')
   await rename(draft, folder)
 }
 
@@ -61,9 +61,9 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-async function git(cwd: string, ...argv: string[]): Promise<void> {
+async function git(path: string, cwd: string, ...argv: string[]): Promise<void> {
   try {
-    await run('git', argv, { cwd, env: { PATH: process.env.PATH, HOME: cwd, ...ENVIRONMENT }, timeout: 60_000 })
+    await run('git', argv, { cwd, env: { PATH: path, HOME: cwd, ...ENVIRONMENT }, timeout: 60_000 })
   } catch (error) {
     throw new Error('git could not make the demo repository: is git installed and on the PATH?', { cause: error })
   }

@@ -30,10 +30,10 @@ const LINK_MINUTES = 24 * 60
  * Null when the deployment is set up already. One transaction around all of it: a start that is killed in the middle
  * leaves nothing, and the next one does it again.
  */
-export async function firstStart(app: App, dataFolder: string): Promise<FirstStart | null> {
+export async function firstStart(app: App, dataFolder: string, path: string): Promise<FirstStart | null> {
   if (await isSetUp(systemContext(app, 'first start'))) return null
   const repository = join(dataFolder, 'demo-repository')
-  await makeDemoRepository(repository)
+  await makeDemoRepository(repository, path)
   return await inTransaction(app.db, (db) => makeDemo({ ...app, db }, repository, join(dataFolder, 'first-key')))
 }
 

@@ -88,7 +88,7 @@ export async function startService(config: Config, options: ServeOptions): Promi
     const { blobs } = store
     server = await createHttp(config, { ...opened, blobs }, node, state)
     const url = await listen(server, config, opened)
-    const first = config.demo ? await firstStart(opened.app, config.data) : null
+    const first = config.demo ? await firstStart(opened.app, config.data, options.environment.PATH ?? '') : null
     services.push(startPeriodic(log, blobMarker(opened.app, blobs)))
     const host = hostProcesses()
     if (config.roles.includes('scheduler')) {
