@@ -278,7 +278,7 @@ describe('authenticating', () => {
     assert.equal(await used(), first)
   })
 
-  test('counts a person as running the account who is ADMIN of every active workspace', async () => {
+  test('counts a person as running the account who is ADMIN of every active workspace that has people', async () => {
     await using t = await testApp()
     const [one, two] = [await t.workspace(), await t.workspace()]
     const ana = await t.member(one, 'ADMIN')
@@ -287,6 +287,8 @@ describe('authenticating', () => {
       const { actor } = await authenticate(t.app, bearer(key.key), null)
       return actor.kind === 'personal-key' && actor.person.runsAccount
     }
+    assert.equal(await runs(), true, 'nobody has joined the other one yet')
+    await t.member(two, 'DEVELOPER')
     assert.equal(await runs(), false)
     await sql`update workspace set archived_at = clock_timestamp() where id = ${two.id}`.execute(t.app.db)
     assert.equal(await runs(), true)
