@@ -72,7 +72,9 @@ test('a text that no column can hold is INVALID_INPUT and names its argument; no
         const name = path.filter((step) => typeof step === 'string').at(-1)!
         assert.ok(reply.message.includes(name), what)
       }
-      await Promise.all([...UNSTORABLE, ...ODD].map(tryText))
+      // A few at once: the mutations among them stand in line for the audit log.
+      const texts = [...UNSTORABLE, ...ODD]
+      while (texts.length > 0) await Promise.all(texts.splice(0, 8).map(tryText))
     }
   }
   assert.ok(places >= 35, `${places} places`)

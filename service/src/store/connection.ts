@@ -38,14 +38,15 @@ const SESSION_SETTINGS = '-c search_path=yardmaster -c TimeZone=UTC -c synchrono
 const IDLE_IN_TRANSACTION_MS = 60_000
 
 export function clientConfig(connection: Connection, options: SessionOptions): pg.ClientConfig {
-  const unixSocket = 'host' in connection && connection.host.startsWith('/')
   return {
     ...target(connection),
     application_name: options.applicationName,
     statement_timeout: options.queryTimeoutMs || false,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     ...(options.queryTimeoutMs > 0 && { query_timeout: options.queryTimeoutMs + ANSWER_GRACE_MS }),
-    connectionTimeoutMillis: options.connectTimeoutMs ?? (unixSocket ? 2_000 : 5_000),
+    // Also how long a request waits for a connection of the pool: a burst may take its turn. A server that is not there
+    // says so at once.
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
     // A peer that vanished without a word is noticed by the kernel, not only by the next query's time limit.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
