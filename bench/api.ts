@@ -24,8 +24,9 @@ const CONNECTIONS = 16
 // By number, because it is calls that make the engine compile: on a busy machine three seconds were too few of them.
 const WARM_UP_REQUESTS = 15_000
 const TURNS = 3
-// A turn goes back and forth between the two many times, so that what else the machine does hits both alike.
-const SLICES = 6
+// A turn goes back and forth between the two, a second each, and counts by the median of these pairs: what else the
+// machine does hits both alike, or spoils one pair and not the turn.
+const SLICES = 7
 const SLICE_SECONDS = 1
 const LEAST = 0.6
 
@@ -126,18 +127,17 @@ async function compare(
   const answers = await Promise.all([answerOf(service.target), answerOf(bare.target)])
   assert.equal(answers[0], answers[1], `${operation}: both send the same bytes`)
   for (const { target } of [bare, service]) await measure(target, { amount: WARM_UP_REQUESTS })
-  const turns: { service: Rates; bare: Rates }[] = []
+  const turns: Pair[][] = []
   for (let turn = 0; turn < TURNS; turn++) {
-    const [ofService, ofBare] = [new Measuring(service, dataFolder), new Measuring(bare, dataFolder)]
+    const pairs: Pair[] = []
     for (let slice = 0; slice < SLICES; slice++) {
-      await ofBare.addSlice()
-      await ofService.addSlice()
+      pairs.push({ bare: await rateOf(bare, dataFolder), service: await rateOf(service, dataFolder) })
     }
-    turns.push({ service: ofService.rates, bare: ofBare.rates })
+    turns.push(pairs)
   }
-  const ratios = turns.map((one) => one.service.perSecond / one.bare.perSecond)
-  const middle = (side: 'service' | 'bare', what: keyof Rates) =>
-    Math.round(median(turns.map((one) => one[side][what])))
+  const ratios = turns.map((pairs) => median(pairs.map((pair) => pair.service.perSecond / pair.bare.perSecond)))
+  const all = turns.flat()
+  const middle = (side: keyof Pair, what: keyof Rate) => Math.round(median(all.map((pair) => pair[side][what])))
   const [cpu, bareCpu] = [middle('service', 'cpu'), middle('bare', 'cpu')]
   return {
     name: operation,
@@ -152,37 +152,22 @@ async function compare(
   }
 }
 
-interface Rates {
+interface Rate {
   readonly perSecond: number
-  /** Microseconds of the processor for each request, PostgreSQL's included; says more on a machine that is not idle. */
+  /** Microseconds of the processor for each request, PostgreSQL's included: what is left to compare on a busy machine. */
   readonly cpu: number
 }
 
-/** Requests, time and work of one side within one turn. */
-class Measuring {
-  #requests = 0
-  #seconds = 0
-  #cpu = 0
-  readonly #side: Side
-  readonly #dataFolder: string
+interface Pair {
+  readonly service: Rate
+  readonly bare: Rate
+}
 
-  constructor(side: Side, dataFolder: string) {
-    this.#side = side
-    this.#dataFolder = dataFolder
-  }
-
-  async addSlice(): Promise<void> {
-    const used = () => this.#side.process.cpuMicroseconds() + postgresCpuMicroseconds(this.#dataFolder)
-    const before = used()
-    const { requests, seconds } = await measure(this.#side.target, { duration: SLICE_SECONDS })
-    this.#requests += requests
-    this.#seconds += seconds
-    this.#cpu += used() - before
-  }
-
-  get rates(): Rates {
-    return { perSecond: this.#requests / this.#seconds, cpu: this.#cpu / this.#requests }
-  }
+async function rateOf({ target, process }: Side, dataFolder: string): Promise<Rate> {
+  const used = () => process.cpuMicroseconds() + postgresCpuMicroseconds(dataFolder)
+  const before = used()
+  const { requests, seconds } = await measure(target, { duration: SLICE_SECONDS })
+  return { perSecond: requests / seconds, cpu: (used() - before) / requests }
 }
 
 async function answerOf(target: Target): Promise<string> {

@@ -24,7 +24,12 @@ const found = findEngine()
 if (found.options === null) couldNotRun('the container executor', found.why)
 else {
   const { options } = found
-  after(() => found[Symbol.asyncDispose]())
+  after(async () => {
+    // A container that was made and never started has no process of ours in it, but the engine's.
+    const left = processesWith(options.engineFlags?.[1] ?? 'no engine has this').length
+    await found[Symbol.asyncDispose]()
+    assert.equal(left, 0, 'nothing of the engine is left')
+  })
 
   executorConformance({
     name: `containers of ${options.engine}`,
@@ -86,6 +91,7 @@ test('folders are mounted at their own paths, outer ones first, whatever their n
   const argv = runArguments('name', places, specOf({ folder: '/runs/1,2', text: 'echo $A', limits }), {
     ...OPTIONS,
     openFiles: 1_024,
+    token: 'token',
   })
   assert.deepEqual(
     argv.filter((one) => one.startsWith('--mount=')),
@@ -105,7 +111,14 @@ test('folders are mounted at their own paths, outer ones first, whatever their n
   ]) {
     assert.ok(argv.includes(flag), flag)
   }
-  assert.deepEqual(argv.slice(-4), ['--entrypoint=sh', 'image', '-s', 'echo $A'])
+  assert.deepEqual(argv.slice(-6), [
+    '--entrypoint=sh',
+    'image',
+    '-c',
+    'printf token; exec sh -s "$@"',
+    'yardmaster',
+    'echo $A',
+  ])
 })
 
 test('variables go in by the script alone, and nothing of it comes after the watcher', () => {

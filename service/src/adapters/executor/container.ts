@@ -5,6 +5,9 @@
 // breaks) can carry it. Standard input then stays open as a life line: when it closes, because the service or the
 // engine's client was killed, a watcher inside kills everything in the container; engines let a container live on.
 //
+// The script is handed over only when the shell inside has said that it is there, so that a start that is called off
+// before ends by itself: an engine's client that is killed while it makes a container leaves half of one behind.
+//
 // Signals of the ladder go to every process in the container, not to its first one: that would pass them on to the
 // shell alone, and dbt below the shell would not hear of it.
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -47,6 +50,8 @@ const LONGEST_ARGUMENT = 100_000
 /** Pulling an image takes its time. */
 const START_MS = 600_000
 const CALL_MS = 30_000
+/** For a start that was called off to end by itself. */
+const UNHURRIED_MS = 10_000
 
 export function createContainerExecutor(options: ContainerOptions): ContainerExecutor {
   const openFiles = lookAtHost()?.openFiles ?? OPEN_FILES
@@ -64,18 +69,17 @@ export function createContainerExecutor(options: ContainerOptions): ContainerExe
       const places = placesOf(spec)
       const name = `yardmaster-${randomBytes(8).toString('hex')}`
       const token = randomBytes(16).toString('hex')
+      const argv = runArguments(name, places, spec, { ...options, openFiles, token })
       const script = containerScript(exportLines(spec.environment), spec.text, token)
-      const child = spawn(options.engine, runArguments(name, places, spec, { ...options, openFiles }), {
+      const child = spawn(options.engine, argv, {
         detached: true,
         cwd: '/',
         env: { ...options.clientEnvironment },
         stdio: ['pipe', 'pipe', 'pipe'],
       })
       for (const stream of child.stdio) stream?.on('error', () => {})
-      // Not ended: it is the life line.
-      child.stdin.write(script)
       const tree = containerTree(child, name, call)
-      await begun(child, tree, token, signal)
+      await begun(child, tree, { token, script, signal })
       const ended = supervise({
         tree,
         stdout: child.stdout,
@@ -100,7 +104,7 @@ export function runArguments(
   name: string,
   places: Places,
   spec: CommandSpec,
-  options: ContainerOptions & { readonly openFiles: number },
+  options: ContainerOptions & { readonly openFiles: number; readonly token: string },
 ): string[] {
   const { memoryBytes, processes, fileBytes } = spec.limits
   const user = options.user ?? `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`
@@ -130,7 +134,9 @@ export function runArguments(
     ...(options.flags ?? []),
     '--entrypoint=sh',
     options.image,
-    '-s',
+    '-c',
+    `printf ${options.token}; exec sh -s "$@"`,
+    'yardmaster',
     ...(Buffer.byteLength(spec.text) > LONGEST_ARGUMENT ? [] : [spec.text]),
   ]
 }
@@ -164,17 +170,31 @@ export function containerScript(exports: string, text: string, token: string): s
   ].join('\n')
 }
 
-/** Takes the token off the front of standard output; what comes before it is a fault of the engine. */
-async function begun(child: ChildProcess, tree: Tree, token: string, signal: AbortSignal): Promise<void> {
+interface Beginning {
+  readonly token: string
+  readonly script: string
+  readonly signal: AbortSignal
+}
+
+/** The token comes twice: when the shell is there, and from the script when the command starts. */
+async function begun(child: ChildProcess, tree: Tree, { token, script, signal }: Beginning): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stdout = child.stdout!
   const fault = (why: string): StartFault => new StartFault(`The container could not be started: ${why}`, NOT_ISOLATED)
-  let isRead = false
+  let heard = 0
   const look = (): void => {
-    const head = isRead ? null : (stdout.read(token.length) as Buffer | null)
-    if (head === null) return
-    isRead = true
-    head.toString('latin1') === token ? resolve() : reject(fault('it did not start as it should'))
+    while (heard < 2) {
+      const head = stdout.read(token.length) as Buffer | null
+      if (head === null) return
+      if (head.toString('latin1') !== token) {
+        reject(fault('it did not start as it should'))
+        return
+      }
+      heard++
+      // Not ended after the script: it is the life line.
+      if (heard === 1 && !signal.aborted) child.stdin!.write(script)
+    }
+    resolve()
   }
   stdout.on('readable', look)
   void tree.exited.then(async ({ code, signal: by }) => {
@@ -182,19 +202,25 @@ async function begun(child: ChildProcess, tree: Tree, token: string, signal: Abo
     const streams = [stdout, child.stderr!].filter((one) => !one.readableEnded)
     await Promise.race([Promise.all(streams.map((one) => once(one, 'readable').catch(() => {}))), pause(500)])
     look()
-    const complaint = isRead ? '' : String(child.stderr!.read() ?? '').trim()
+    const complaint = heard === 2 ? '' : String(child.stderr!.read() ?? '').trim()
     reject(signal.aborted ? signal.reason : fault(complaint || `the engine ended with ${code ?? by}`))
   })
   child.once('error', (error) => reject(fault(error.message)))
   const timer = setTimeout(() => reject(fault(`not within ${START_MS / 1000} s`)), START_MS)
-  // Whether the command has started is known when it has said so or has ended, and not before.
-  const onAbort = (): void => tree.kill()
+  let hurry: NodeJS.Timeout | undefined
+  const onAbort = (): void => {
+    if (heard > 0) return
+    // The shell finds nothing to do and ends. An engine that is still fetching an image is told to stop after a while.
+    child.stdin!.end()
+    hurry = setTimeout(() => child.kill('SIGTERM'), UNHURRIED_MS)
+  }
   signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
   try {
     await promise
   } catch (error) {
     child.stdin!.destroy()
-    tree.kill()
+    if (!signal.aborted) tree.kill()
     await tree.exited
     await tree.gone()
     for (const stream of child.stdio) (stream as Readable | null)?.destroy()
@@ -202,6 +228,7 @@ async function begun(child: ChildProcess, tree: Tree, token: string, signal: Abo
   } finally {
     stdout.off('readable', look)
     clearTimeout(timer)
+    clearTimeout(hurry)
     signal.removeEventListener('abort', onAbort)
   }
 }
@@ -220,16 +247,25 @@ function containerTree(child: ChildProcess, name: string, call: (...args: string
     },
     kill() {
       isKilled = true
-      call('kill', '--signal=KILL', name).catch(() => {
-        // The engine does not answer: closing the life line ends it from the inside.
-        child.stdin!.destroy()
-        child.kill('SIGKILL')
-      })
+      call('kill', '--signal=KILL', name)
+        .catch(() => call('rm', '--force', name))
+        .catch(() => {
+          // The engine does not answer: closing the life line ends it from the inside.
+          child.stdin!.destroy()
+          child.kill('SIGKILL')
+        })
     },
     // The launcher inside has waited for the others.
-    lingers: () => false,
-    // `run` ends when the container has, which has its own PID namespace; what is left is its name.
-    gone: () => call('rm', '--force', name).catch(() => {}),
+    lingers: async () => false,
+    // `run` ends when the container has, and that is a PID namespace of its own; what can be left is its name, or a
+    // container that was never started.
+    async gone() {
+      for (let tries = 0; tries < 5; tries++) {
+        const said = await call('rm', '--force', name).catch((error: Error) => error.message)
+        if (said === undefined || /no such container|no container with/i.test(said)) return
+        await pause(200)
+      }
+    },
   }
 }
 

@@ -66,6 +66,8 @@ export async function handOver(child: ChildProcess, tree: Tree, script: string, 
   // From `ready` on the command may have started, and what has started is stopped by the ladder.
   const onAbort = (): void => void (isReady || reject(signal.reason))
   signal.addEventListener('abort', onAbort)
+  // It may have come while the process was made, when nobody listened.
+  if (signal.aborted) onAbort()
   try {
     await promise
   } catch (error) {

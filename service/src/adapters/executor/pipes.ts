@@ -24,7 +24,9 @@ const SOCKETS: OutputPipes = {
   close() {},
 }
 
-const nameIn = (folder: string): string => join(folder, `.yardmaster-${randomBytes(8).toString('hex')}`)
+export const PIPE_PREFIX = '.yardmaster-'
+
+const nameIn = (folder: string): string => join(folder, `${PIPE_PREFIX}${randomBytes(8).toString('hex')}`)
 
 /** Sockets all the same where the file system has no fifos. */
 export async function openPipes(mkfifo: string | null, folder: string): Promise<OutputPipes> {

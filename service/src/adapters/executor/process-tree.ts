@@ -68,15 +68,56 @@ export interface Belonging {
   readonly mark: string
 }
 
-/** The live processes of a command that has no namespace of its own. */
-export function membersOf({ leader, mark }: Belonging): ProcessStat[] {
+/** The processes of the host at one moment. */
+interface Census {
+  readonly processes: readonly ProcessStat[]
+  environmentOf(pid: number): string
+}
+
+function takeCensus(): Census {
+  const environments = new Map<number, string>()
+  return {
+    processes: allProcesses(),
+    environmentOf(pid) {
+      const known = environments.get(pid) ?? `\0${read(`/proc/${pid}/environ`) ?? ''}`
+      environments.set(pid, known)
+      return known
+    },
+  }
+}
+
+let next: Promise<Census> | null = null
+
+/** Taken after the call; those who ask in the same turn share it, for it takes milliseconds. */
+function sharedCensus(): Promise<Census> {
+  next ??= new Promise((resolve) => {
+    setImmediate(() => {
+      next = null
+      resolve(takeCensus())
+    })
+  })
+  return next
+}
+
+function membersIn({ processes, environmentOf }: Census, { leader, mark }: Belonging): ProcessStat[] {
   const needle = `\0${mark}\0`
   const since = Number(leader.start)
-  return allProcesses().filter(
+  return processes.filter(
     ({ pid, session, start }) =>
       // What is older is not ours, and most of a host's processes are.
-      Number(start) >= since && (session === leader.pid || `\0${read(`/proc/${pid}/environ`) ?? ''}`.includes(needle)),
+      Number(start) >= since && (session === leader.pid || environmentOf(pid).includes(needle)),
   )
+}
+
+/** Whether a command that has no namespace of its own has live processes. */
+export async function hasMembers(belonging: Belonging): Promise<boolean> {
+  return membersIn(await sharedCensus(), belonging).length > 0
+}
+
+/** Whether a group has live processes; the dead whom nobody has collected are not. */
+export async function groupLives(group: number): Promise<boolean> {
+  // Asking the kernel costs nothing, but it counts the dead.
+  return groupExists(group) && (await sharedCensus()).processes.some((one) => one.group === group)
 }
 
 /** Sends a signal to a process or, below zero, to a group. One that is gone, or that is not ours, is no error. */
@@ -88,6 +129,14 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+function groupExists(group: number): boolean {
+  try {
+    return process.kill(-group, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 /**
  * Kills all members, one round. They are stopped first: what is stopped can fork no more and still counts against the
  * limit of processes, so a fork bomb cannot outrun the sweep.
@@ -95,7 +144,7 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
 export function sweep(belonging: Belonging): number {
   const seen = new Map<number, string>()
   for (let round = 0; round < 20; round++) {
-    const found = membersOf(belonging).filter(({ pid, start }) => seen.get(pid) !== start)
+    const found = membersIn(takeCensus(), belonging).filter(({ pid, start }) => seen.get(pid) !== start)
     if (found.length === 0) break
     for (const { pid, start } of found) {
       send(pid, 'SIGSTOP')

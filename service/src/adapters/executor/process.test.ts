@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { executorConformance } from '../../../test/conformance/executor.ts'
 import { couldNotRun } from '../../../test/support/could-not-run.ts'
 import { eventually, finish, freshFolder, processesWith, uniqueNumber } from '../../../test/support/executor.ts'
@@ -50,19 +50,20 @@ const boundsOf = (kind: string, isolation: string): 'each' | 'together' | 'no' =
 }
 
 for (const [name, options] of WAYS) {
-  const { limitsKind, close } = await createProcessExecutor(options)
-  close()
+  // One for all of them, as in a worker: commands run side by side.
+  const executor = await createProcessExecutor(options)
+  after(() => executor.close())
   executorConformance({
     name: isRoot ? name : `${name}, for a service that is not root`,
     abilities: {
       processes: true,
       views: options.isolation === 'L1',
       ownNames: options.isolation === 'L1' ? [] : ['YARDMASTER_COMMAND_MARK'],
-      boundsProcesses: boundsOf(limitsKind.processes, options.isolation),
+      boundsProcesses: boundsOf(executor.limitsKind.processes, options.isolation),
       signalMs: 150,
       startMs: 30,
     },
-    make: () => createProcessExecutor(options),
+    make: async () => ({ ...executor, close: () => {} }),
   })
 
   test(`a service that is killed takes its commands along: ${name}`, async () => {

@@ -187,6 +187,7 @@ async function begin(stage: Stage, beginning: Beginning): Promise<Begun> {
   const file = isLong ? [openText(places.folder, spec.text)] : []
   const pipes = await openPipes(stage.host.tools.mkfifo, places.folder)
   try {
+    signal.throwIfAborted()
     const child = await spawned(argv, mark, [...pipes.ends, ...file])
     const output = pipes.take(child, [1, 3])
     const marked = Object.entries(mark).map((pair) => pair.join('='))

@@ -151,7 +151,7 @@ function act(script: Script, delays: Delays) {
         finish(answers ? { code: script.interruptedExit!, signal: null } : { code: null, signal })
       },
       kill: () => finish({ code: null, signal: 'SIGKILL' }),
-      lingers: () => false,
+      lingers: async () => false,
       gone: async () => {},
     },
   }

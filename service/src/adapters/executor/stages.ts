@@ -14,6 +14,7 @@
 // started nothing, and one that dies later takes everything along.
 import type { Limits } from '../../ports/executor.ts'
 import type { Host } from './host.ts'
+import { PIPE_PREFIX } from './pipes.ts'
 import { quote } from './shell-words.ts'
 
 export interface User {
@@ -97,8 +98,10 @@ function firstScript({ isolation, user }: Stage, { folder, joins, view, owned }:
     user === null || owned.length === 0
       ? []
       : [
-          // What has a second name may be somebody else's under it, such as an object of a git mirror.
-          `find ${owned.map(quote).join(' ')} -xdev '(' -type d -o -links 1 ')' ! -user ${user.uid} ` +
+          // What has a second name may be somebody else's under it, such as an object of a git mirror; and the pipes of
+          // another command that starts in the same folder are about to go.
+          `find ${owned.map(quote).join(' ')} -xdev -ignore_readdir_race '(' -type d -o -links 1 ')' ` +
+            `! -user ${user.uid} ! -name '${PIPE_PREFIX}*' ` +
             `-exec chown -h ${user.uid}:${user.gid} '{}' +`,
         ]
   return [

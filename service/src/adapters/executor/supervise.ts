@@ -20,7 +20,8 @@ export interface Supervised {
 
 /** Who still holds a pipe when the whole tree is gone is a stranger that was given it. */
 const HELD_PIPE_MS = 1_000
-const LINGER_MS = 20
+/** Between two looks at what lingers: each goes through all processes of the host. */
+const LONGEST_LOOK_MS = 100
 
 export async function supervise(supervised: Supervised): Promise<CommandEnd> {
   const { tree, spec, signal } = supervised
@@ -44,7 +45,8 @@ export async function supervise(supervised: Supervised): Promise<CommandEnd> {
   cancelTimer()
   signal.removeEventListener('abort', abort)
   // The ladder goes on: what the shell left behind when it was interrupted may be cleaning up, or may ignore us.
-  while (ladder.reason !== null && tree.lingers()) await pause(LINGER_MS)
+  for (let ms = 10; ladder.reason !== null && (await tree.lingers()); ms = Math.min(ms * 2, LONGEST_LOOK_MS))
+    await pause(ms)
   const { reason, lastSignal } = ladder
   ladder.end()
   await tree.gone()

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ProcessExit } from '../../domain/return-code.ts'
 import type { CommandGroup } from './cgroup.ts'
-import { allProcesses, childrenOf, isAlive, membersOf, type ProcessStat, send, statOf, sweep } from './process-tree.ts'
+import { childrenOf, groupLives, hasMembers, isAlive, type ProcessStat, send, statOf, sweep } from './process-tree.ts'
 
 export interface Tree {
   /** The process that stands for the command has ended; others of the tree may be left. */
@@ -16,7 +16,7 @@ export interface Tree {
   /** All of it. */
   kill(): void
   /** After the exit: whether something that a signal went to is still at work on it. */
-  lingers(): boolean
+  lingers(): Promise<boolean>
   /** Resolves when no process of the tree is alive; call it after the exit. What is left then is killed. */
   gone(): Promise<void>
 }
@@ -78,7 +78,7 @@ export function namespaceTree(child: ChildProcess, group: CommandGroup | null): 
       }, COLLECT_MS)
     },
     // Its first process has waited for the others.
-    lingers: () => false,
+    lingers: async () => false,
     async gone() {
       // When the outer one was killed, the kernel is still ending the namespace: its first process goes last.
       for (let ms = 1; lives(); ms = Math.min(ms * 2, 100)) {
@@ -103,13 +103,12 @@ export function groupTree(child: ChildProcess, { mark, group }: { mark: string; 
     // The kernel's way is at once, the sweep is not, and blocks us for some milliseconds.
     if (!group?.kill()) sweep(belonging)
   }
-  const lingers = (): boolean => allProcesses().some((one) => one.group === pid)
   return {
     exited,
     ready() {},
+    // Without its leader the group is ours for as long as there is somebody in it; nobody else's can have its number
+    // then, and when it is empty there is nobody to hear.
     send(signal) {
-      // Without its leader the group is ours only while there is somebody in it.
-      if (isOver && !lingers()) return
       send(-pid, signal)
       send(-pid, 'SIGCONT')
     },
@@ -118,12 +117,12 @@ export function groupTree(child: ChildProcess, { mark, group }: { mark: string; 
       // It may not have joined its control group yet.
       if (!isOver) send(-pid, 'SIGKILL')
     },
-    lingers,
+    lingers: () => groupLives(pid),
     async gone() {
       if (group?.isEmpty() === false) kill()
       await emptied(group)
       // What joined another group of its own accord still carries the mark.
-      for (let ms = 1; membersOf(belonging).length > 0; ms = Math.min(ms * 2, 100)) {
+      for (let ms = 1; await hasMembers(belonging); ms = Math.min(ms * 2, 100)) {
         sweep(belonging)
         await pause(ms)
       }
