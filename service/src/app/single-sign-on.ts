@@ -86,8 +86,9 @@ export async function signInWithProvider(
     return await refuse(refusals, visitor, metadata, unverified)
   }
   const email = parseEmail(claims.email)
-  const known = await people.findByEmail(app.db, email)
+  // In this order: whoever took the invitation before it is looked for has made the person before that one is.
   const invitations = await people.findInvitationsOf(app.db, email)
+  const known = await people.findByEmail(app.db, email)
   const signedIn =
     invitations.length === 0 && (known === null || !(await hasWorkspace(app, known)))
       ? null
