@@ -1,0 +1,121 @@
+-- What leaves the service because of a run: events of runs, what is sent for them, to whom, and what became of each try.
+
+-- Accounts at other services that a workspace uses. Secrets of one are in integration_secret.
+create table integration (
+  id            integer generated always as identity primary key,
+  workspace_id  integer not null references workspace,
+  kind          text not null check (kind in
+                ('slack', 'teams', 'pagerduty', 'incident_io', 'datadog', 'new_relic', 'github', 'gitlab')),
+  -- Teams: the channel as schedules name it. The others have one per workspace, with an empty name.
+  name          text not null default '',
+  -- What is not secret, such as the address of a self-hosted GitLab or the site of a Datadog account.
+  settings      jsonb not null default '{}',
+  created_at    timestamptz not null default clock_timestamp(),
+  updated_at    timestamptz not null default clock_timestamp(),
+  removed_at    timestamptz,
+  unique (workspace_id, id)
+);
+create unique index integration_name on integration (workspace_id, kind, lower(name)) where removed_at is null;
+
+create table integration_secret (
+  workspace_id    integer not null,
+  integration_id  integer not null,
+  name            text not null,
+  kid             text not null,
+  wrapped_key     bytea not null,
+  sealed          bytea not null,
+  primary key (integration_id, name),
+  foreign key (workspace_id, integration_id) references integration (workspace_id, id)
+);
+
+create table webhook (
+  id            integer generated always as identity primary key,
+  workspace_id  integer not null references workspace,
+  url           text not null,
+  description   text not null default '',
+  events        text[] not null,
+  enabled       boolean not null default true,
+  created_at    timestamptz not null default clock_timestamp(),
+  removed_at    timestamptz,
+  unique (workspace_id, id)
+);
+
+-- While a secret is being exchanged there are two: each delivery is signed with both.
+create table webhook_secret (
+  id            integer generated always as identity primary key,
+  workspace_id  integer not null,
+  webhook_id    integer not null,
+  kid           text not null,
+  wrapped_key   bytea not null,
+  sealed        bytea not null,
+  created_at    timestamptz not null default clock_timestamp(),
+  retires_at    timestamptz,
+  foreign key (workspace_id, webhook_id) references webhook (workspace_id, id)
+);
+
+-- Something happened to a run. Written in the transaction that made it so; whoever handles it writes what follows from
+-- it (deliveries, runs of children, requests for healing) and marks it in one transaction.
+create table run_event (
+  id            integer generated always as identity primary key,
+  workspace_id  integer not null,
+  run_id        integer not null,
+  kind          text not null check (kind in ('started', 'ended', 'late')),
+  created_at    timestamptz not null default clock_timestamp(),
+  handled_at    timestamptz,
+  tries         integer not null default 0,
+  next_try_at   timestamptz not null default clock_timestamp(),
+  -- Handlers that were done in an earlier try.
+  done          text[] not null default '{}',
+  unique (run_id, kind),
+  foreign key (workspace_id, run_id) references run (workspace_id, id)
+);
+create index run_event_open on run_event (next_try_at) where handled_at is null;
+
+create table delivery (
+  -- The same over all tries; receivers tell a repetition by it.
+  id              uuid primary key default gen_random_uuid(),
+  workspace_id    integer not null references workspace,
+  channel         text not null check (channel in ('webhook', 'slack', 'mail', 'teams', 'pagerduty', 'incident_io',
+                  'datadog', 'new_relic', 'github', 'gitlab')),
+  webhook_id      integer,
+  integration_id  integer,
+  -- A mail address, a Slack channel; empty where the integration says it all.
+  address         text not null default '',
+  event           text not null,
+  -- What it is sent for, once: a second delivery with the same key is the same delivery.
+  cause_key       text not null,
+  run_id          integer,
+  schedule_id     integer,
+  -- Tried one after the other, in order of creation: an incident is opened before it is resolved.
+  line            text,
+  -- What the message says, without any secret.
+  body            jsonb not null,
+  state           text not null default 'waiting' check (state in ('waiting', 'delivered', 'dead')),
+  tries           integer not null default 0,
+  next_try_at     timestamptz not null,
+  created_at      timestamptz not null default clock_timestamp(),
+  ended_at        timestamptz,
+  -- What the receiver gave back, such as the id of an incident.
+  result          jsonb,
+  unique (workspace_id, cause_key),
+  foreign key (workspace_id, webhook_id) references webhook (workspace_id, id),
+  foreign key (workspace_id, integration_id) references integration (workspace_id, id),
+  check ((state = 'waiting') = (ended_at is null))
+);
+create index delivery_open on delivery (next_try_at) where state = 'waiting';
+create index delivery_line on delivery (workspace_id, line, created_at) where line is not null;
+create index delivery_list on delivery (workspace_id, created_at desc);
+create index delivery_run on delivery (run_id) where run_id is not null;
+
+create table delivery_try (
+  delivery_id  uuid not null references delivery on delete cascade,
+  number       integer not null,
+  started_at   timestamptz not null,
+  duration_ms  integer not null,
+  -- The status of the answer; null when there was none.
+  status       integer,
+  outcome      text not null check (outcome in ('delivered', 'again', 'refused')),
+  -- The beginning of the answer, or why there was none.
+  answer       text not null default '',
+  primary key (delivery_id, number)
+);
