@@ -1,5 +1,13 @@
 -- What leaves the service because of a run: events of runs, what is sent for them, to whom, and what became of each try.
 
+-- When a run that is still going is late: from its acceptance, by the schedule's words of that moment. Null when there is
+-- no deadline, and once its lateness was told.
+alter table run add column late_at timestamptz;
+create index run_late on run (late_at)
+  where late_at is not null and state in ('waiting', 'starting', 'running', 'ending');
+-- The children of a run, for whoever asks what a run led to.
+create index run_parent on run (parent_run_id) where parent_run_id is not null;
+
 -- Accounts at other services that a workspace uses. Secrets of one are in integration_secret.
 create table integration (
   id            integer generated always as identity primary key,
@@ -63,7 +71,8 @@ create table run_event (
   created_at    timestamptz not null default clock_timestamp(),
   handled_at    timestamptz,
   tries         integer not null default 0,
-  next_try_at   timestamptz not null default clock_timestamp(),
+  -- -infinity is at once, by anybody's clock.
+  next_try_at   timestamptz not null default '-infinity',
   -- Handlers that were done in an earlier try.
   done          text[] not null default '{}',
   unique (run_id, kind),
@@ -88,11 +97,20 @@ create table delivery (
   schedule_id     integer,
   -- Tried one after the other, in order of creation: an incident is opened before it is resolved.
   line            text,
+  -- Who suffers when this receiver is slow: only so many deliveries of one target are under way at once.
+  target          text not null,
   -- What the message says, without any secret.
   body            jsonb not null,
   state           text not null default 'waiting' check (state in ('waiting', 'delivered', 'dead')),
+  -- Tries in all; the number of the last one that began.
   tries           integer not null default 0,
-  next_try_at     timestamptz not null,
+  -- Tries before the present series: sending again begins a new one.
+  earlier_tries   integer not null default 0,
+  -- When the first try of the present series began.
+  series_at       timestamptz,
+  -- Somebody is sending it until then; after that they are taken for dead.
+  claimed_until   timestamptz,
+  next_try_at     timestamptz not null default '-infinity',
   created_at      timestamptz not null default clock_timestamp(),
   ended_at        timestamptz,
   -- What the receiver gave back, such as the id of an incident.
@@ -102,7 +120,10 @@ create table delivery (
   foreign key (workspace_id, integration_id) references integration (workspace_id, id),
   check ((state = 'waiting') = (ended_at is null))
 );
-create index delivery_open on delivery (next_try_at) where state = 'waiting';
+create index delivery_open on delivery (target, next_try_at) where state = 'waiting';
+-- What an operator watches: how much waits, how much was given up.
+create index delivery_unsettled on delivery (channel, state) where state in ('waiting', 'dead');
+create index delivery_ended on delivery (ended_at) where ended_at is not null;
 create index delivery_line on delivery (workspace_id, line, created_at) where line is not null;
 create index delivery_list on delivery (workspace_id, created_at desc);
 create index delivery_run on delivery (run_id) where run_id is not null;
@@ -119,3 +140,31 @@ create table delivery_try (
   answer       text not null default '',
   primary key (delivery_id, number)
 );
+
+-- Somebody should mend what made a run fail. Kept whether or not there is anybody to ask.
+create table healing_request (
+  id            integer generated always as identity primary key,
+  workspace_id  integer not null references workspace,
+  schedule_id   integer not null,
+  run_id        integer not null,
+  -- A fingerprint of what went wrong: the same cause is worked on once.
+  cause         text not null,
+  agent         text not null default '',
+  slack_channel text not null default '',
+  -- waiting: to be started. started: a session is at it. proposed: the session is over and its pull request is open.
+  state         text not null default 'waiting' check (state in ('waiting', 'started', 'proposed', 'ended', 'refused')),
+  -- Of the session, as whoever does the work names it.
+  session       text not null default '',
+  -- Why it was refused or how it ended, in a sentence.
+  reason        text not null default '',
+  created_at    timestamptz not null default clock_timestamp(),
+  ended_at      timestamptz,
+  unique (workspace_id, id),
+  foreign key (workspace_id, schedule_id) references schedule (workspace_id, id),
+  check ((state in ('ended', 'refused')) = (ended_at is not null))
+);
+create unique index healing_of_run on healing_request (run_id);
+create unique index healing_of_schedule on healing_request (schedule_id) where state in ('waiting', 'started');
+create unique index healing_of_cause on healing_request (workspace_id, cause)
+  where state in ('waiting', 'started', 'proposed');
+create index healing_open on healing_request (id) where state = 'waiting';

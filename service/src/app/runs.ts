@@ -12,6 +12,7 @@ import type { Context } from './context.ts'
 import { workspaceOf } from './context.ts'
 import type { Unit } from './mutate.ts'
 import { mutate } from './mutate.ts'
+import { announceRunEvent } from './run-events.ts'
 
 export type { PlannedCommand, RunPlan } from '../domain/run-plan.ts'
 
@@ -127,6 +128,7 @@ async function endLocked(
   const final = finalState(outcome, run.cancelRequested)
   const by = canceledBy === undefined ? {} : { canceledBy }
   if (!(await runs.end(unit.db, run, { ...final, ...by }))) return null
+  await announceRunEvent(unit, { workspaceId: run.workspaceId, runId: run.id, kind: 'ended' })
   await releaseNext(unit, run.scheduleId, run.prNumber)
   unit.record(
     'run_ended',

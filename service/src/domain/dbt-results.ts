@@ -21,6 +21,11 @@ export const DBT_STATE_FILES: readonly string[] = [
   'partial_parse.msgpack',
 ]
 
+/** dbt's own words for what did not come out well; `skipped` follows from another one's failure. */
+const FAILED_STATUSES: readonly string[] = ['error', 'fail', 'runtime error', 'partial success']
+
+export const isFailedStatus = (status: string): boolean => FAILED_STATUSES.includes(status.toLowerCase())
+
 const MOST_NODES = 50_000
 const LONGEST_ID = 500
 const LONGEST_STATUS = 50

@@ -29,6 +29,19 @@ export const NEXT: Readonly<Record<RunState, readonly RunState[]>> = {
   skipped: [],
 }
 
+/** The words of the interface: clients know six, and take any other than RUNNING for the end. */
+export const WIRE_STATES = {
+  waiting: 'RUNNING',
+  starting: 'RUNNING',
+  running: 'RUNNING',
+  ending: 'RUNNING',
+  succeeded: 'SUCCESS',
+  errored: 'ERROR',
+  failed: 'FAILED',
+  canceled: 'CANCELED',
+  skipped: 'SKIPPED',
+} as const satisfies Readonly<Record<RunState, string>>
+
 export type FinalState = 'succeeded' | 'errored' | 'failed' | 'canceled' | 'skipped'
 
 export const FINAL_STATES: readonly FinalState[] = ['succeeded', 'errored', 'failed', 'canceled', 'skipped']

@@ -96,7 +96,8 @@ export class LostRun extends Error {
 /**
  * Before a command is handed to an executor: waiting → running, once. 'canceled' when a cancel is recorded: the run's
  * row is locked, so no start is ever recorded after one. A repetition after a lost answer finds its own write and is
- * told 'started' again, which is sound as long as each hold starts each command in one place.
+ * told 'started' again, which is sound as long as each hold starts each command in one place. The first command of a
+ * run leaves the event that the run started, without a job of the queue: whoever handles events looks every second.
  */
 export async function start(
   db: Db,
@@ -112,7 +113,10 @@ export async function start(
     ), started as (
       update command c set state = 'running', started_at = clock_timestamp(), text = ${command.text}
       from held where c.run_id = held.id and c.id = ${command.id} and c.state = 'waiting' and not held.canceled
-      returning c.id
+      returning c.id, c.workspace_id, c.run_id, c.position
+    ), announced as (
+      insert into run_event (workspace_id, run_id, kind) select workspace_id, run_id, 'started'
+      from started where position = 0 on conflict (run_id, kind) do nothing
     )
     select held.canceled, exists (select 1 from started) as started,
       exists (select 1 from command c where c.id = ${command.id} and c.state = 'running') as running

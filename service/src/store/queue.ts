@@ -26,6 +26,22 @@ const QUEUES = {
     deleteAfterSeconds: 3600,
     notify: true,
   },
+  // Says that something happened to a run, or that something is to go out; the rows decide. Whoever works on them also
+  // looks by itself, so a job is never delivered again.
+  'run-event': {
+    retryLimit: 0,
+    expireInSeconds: 30,
+    retentionSeconds: 3600,
+    deleteAfterSeconds: 60,
+    notify: true,
+  },
+  delivery: {
+    retryLimit: 0,
+    expireInSeconds: 30,
+    retentionSeconds: 3600,
+    deleteAfterSeconds: 60,
+    notify: true,
+  },
 } as const
 
 export type QueueName = keyof typeof QUEUES

@@ -73,6 +73,7 @@ export async function deleteOldRuns(db: Db, days: number, limit: number): Promis
   await sql`/* retention_delete_logs */ delete from log_chunk l using command c
     where c.run_id = any(${ids}::int[]) and l.day = c.log_day and l.command_id = c.id`.execute(db)
   await sql`/* retention_delete_commands */ delete from command where run_id = any(${ids}::int[])`.execute(db)
+  await sql`/* retention_delete_run_events */ delete from run_event where run_id = any(${ids}::int[])`.execute(db)
   await sql`/* retention_delete_runs */ delete from run where id = any(${ids}::int[])`.execute(db)
   return ids.length
 }

@@ -25,9 +25,10 @@ export async function insert(tx: Db, ticks: readonly TurnedTick[]): Promise<Read
   const plans = ticks.map((one) => one.plan)
   const { rows } = await sql<{ id: number; scheduleId: number }>`/* run_insert_ticks */ insert into run (workspace_id,
       schedule_id, environment_id, cause, due_at, state, actor, branch, continue_on_error, time_limit_seconds,
-      released_at)
+      released_at, late_at)
     select v.workspace_id, v.schedule_id, v.environment_id, 'cron', v.due_at, 'waiting', v.actor, v.branch,
-      v.continue_on_error, v.time_limit_seconds, case when v.released then clock_timestamp() end
+      v.continue_on_error, v.time_limit_seconds, case when v.released then clock_timestamp() end,
+      (select clock_timestamp() + s.sla_seconds * interval '1 second' from schedule s where s.id = v.schedule_id)
     from unnest(${plans.map((one) => one.workspaceId)}::int[], ${plans.map((one) => one.scheduleId)}::int[],
         ${plans.map((one) => one.environmentId)}::int[], ${plans.map((one) => one.dueAt)}::timestamptz[],
         ${plans.map((one) => one.actor)}::text[], ${plans.map((one) => one.branch)}::text[],

@@ -269,6 +269,7 @@ export interface RunTable {
   released_at: NullableTime
   started_at: NullableTime
   ended_at: NullableTime
+  late_at: NullableTime
 }
 
 export interface CommandTable {
@@ -325,6 +326,110 @@ export interface DbtResultTable {
   failures: number | null
 }
 
+export interface IntegrationTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  kind: string
+  name: Generated<string>
+  settings: Generated<unknown>
+  created_at: Time
+  updated_at: Time
+  removed_at: NullableTime
+}
+
+export interface IntegrationSecretTable {
+  workspace_id: number
+  integration_id: number
+  name: string
+  kid: string
+  wrapped_key: Buffer
+  sealed: Buffer
+}
+
+export interface WebhookTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  url: string
+  description: Generated<string>
+  events: string[]
+  enabled: Generated<boolean>
+  created_at: Time
+  removed_at: NullableTime
+}
+
+export interface WebhookSecretTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  webhook_id: number
+  kid: string
+  wrapped_key: Buffer
+  sealed: Buffer
+  created_at: Time
+  retires_at: NullableTime
+}
+
+export interface RunEventTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  run_id: number
+  kind: string
+  created_at: Time
+  handled_at: NullableTime
+  tries: Generated<number>
+  next_try_at: Time
+  done: Generated<string[]>
+}
+
+export interface DeliveryTable {
+  id: Generated<string>
+  workspace_id: number
+  channel: string
+  webhook_id: number | null
+  integration_id: number | null
+  address: Generated<string>
+  event: string
+  cause_key: string
+  run_id: number | null
+  schedule_id: number | null
+  line: string | null
+  target: string
+  body: unknown
+  state: Generated<string>
+  tries: Generated<number>
+  earlier_tries: Generated<number>
+  series_at: NullableTime
+  claimed_until: NullableTime
+  next_try_at: Time
+  created_at: Time
+  ended_at: NullableTime
+  result: unknown | null
+}
+
+export interface DeliveryTryTable {
+  delivery_id: string
+  number: number
+  started_at: ColumnType<Date, string, string>
+  duration_ms: number
+  status: number | null
+  outcome: string
+  answer: Generated<string>
+}
+
+export interface HealingRequestTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  schedule_id: number
+  run_id: number
+  cause: string
+  agent: Generated<string>
+  slack_channel: Generated<string>
+  state: Generated<string>
+  session: Generated<string>
+  reason: Generated<string>
+  created_at: Time
+  ended_at: NullableTime
+}
+
 export interface Tables {
   account: AccountTable
   workspace: WorkspaceTable
@@ -350,4 +455,12 @@ export interface Tables {
   log_chunk: LogChunkTable
   artifact: ArtifactTable
   dbt_result: DbtResultTable
+  integration: IntegrationTable
+  integration_secret: IntegrationSecretTable
+  webhook: WebhookTable
+  webhook_secret: WebhookSecretTable
+  run_event: RunEventTable
+  delivery: DeliveryTable
+  delivery_try: DeliveryTryTable
+  healing_request: HealingRequestTable
 }

@@ -5,6 +5,7 @@ import type { RunAnswer } from '../../../app/run-batches.ts'
 import type { RunDetail, RunPage } from '../../../app/run-pages.ts'
 import type { CommandRow, RunRow } from '../../../app/run-queries.ts'
 import type { RunState } from '../../../domain/run.ts'
+import { WIRE_STATES as STATES } from '../../../domain/run.ts'
 import type {
   BoltCommandKind,
   BoltCommandState,
@@ -16,18 +17,6 @@ import type {
   BoltRunPhase,
   BoltRunStep,
 } from '../wire-types.ts'
-
-const STATES = {
-  waiting: 'RUNNING',
-  starting: 'RUNNING',
-  running: 'RUNNING',
-  ending: 'RUNNING',
-  succeeded: 'SUCCESS',
-  errored: 'ERROR',
-  failed: 'FAILED',
-  canceled: 'CANCELED',
-  skipped: 'SKIPPED',
-} as const satisfies Record<RunState, string>
 
 const PHASES = {
   waiting: 'WAITING',
