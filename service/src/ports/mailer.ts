@@ -6,7 +6,12 @@ export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** The same once more for programs that show it; there is always the text. */
+  readonly html?: string
 }
+
+/** The server refuses this very mail, its receiver or its content: sending it again will not help. */
+export class MailRefused extends Error {}
 
 export interface Mailer {
   /** smtp: really sends. log: shows the text in the service's log, where no mail is set up. */

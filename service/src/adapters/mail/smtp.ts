@@ -5,6 +5,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
 import type { Mail, Mailer } from '../../ports/mailer.ts'
+import { MailRefused } from '../../ports/mailer.ts'
 
 export interface SmtpOptions {
   /** smtp://user:password@host:587, or smtps:// for TLS from the first byte. */
@@ -74,11 +75,20 @@ export function smtpMailer(options: SmtpOptions): Mailer {
       const message = await compose(mail, sender)
       await converse(signal, (to) =>
         step<unknown>((done) => to.send({ from: sender.address, to: [mail.to] }, message, done)),
-      )
+      ).catch((error: unknown) => {
+        throw isRefusal(error) ? new MailRefused(error.message, { cause: error }) : error
+      })
     },
     verify: () => converse(null, async () => {}),
     close: () => closed.abort(new Error('The service is stopping.')),
   }
+}
+
+/** A 5xx for the receiver or the message. One for the sign-in is about the server's own account, and is mended there. */
+const isRefusal = (error: unknown): error is Error => {
+  if (!(error instanceof Error)) return false
+  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
+  return (code === 'EENVELOPE' || code === 'EMESSAGE') && typeof responseCode === 'number' && responseCode >= 500
 }
 
 const step = <T>(call: (done: (error?: Error | null, value?: T) => void) => void): Promise<T | undefined> =>
@@ -110,6 +120,7 @@ async function compose(mail: Mail, sender: Sender): Promise<Buffer> {
     to: { name: '', address: mail.to },
     subject: mail.subject.replace(/\s+/g, ' '),
     text: mail.text,
+    ...(mail.html !== undefined && { html: mail.html }),
     textEncoding: 'quoted-printable',
     messageId: `<${mail.id}@${host}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
