@@ -1,7 +1,16 @@
 // What goes out: queued in the transaction that causes it, sent by engine/delivery-sender.ts.
+import type { DeliveryState } from '../domain/delivery.ts'
+import { conflict, invalidInput, notFound } from '../domain/errors.ts'
+import { quoted } from '../domain/text.ts'
 import type { ChannelKind } from '../ports/channel.ts'
+import type { Delivery, DeliveryTry } from '../store/deliveries.ts'
 import * as deliveries from '../store/deliveries.ts'
+import type { Context } from './context.ts'
+import { workspaceOf } from './context.ts'
 import type { Unit } from './mutate.ts'
+import { mutate } from './mutate.ts'
+
+export type { Delivery, DeliveryTry } from '../store/deliveries.ts'
 
 export interface NewDelivery {
   readonly workspaceId: number
@@ -34,3 +43,52 @@ function targetOf({ channel, webhookId, integrationId }: NewDelivery): string {
   if (webhookId != null) return `webhook ${webhookId}`
   return integrationId == null ? channel : `${channel} ${integrationId}`
 }
+
+const MOST_DELIVERIES = 1000
+const SOME_DELIVERIES = 100
+
+export interface DeliveryQuery {
+  readonly state: DeliveryState | null
+  readonly channel: ChannelKind | null
+  readonly webhookId: number | null
+  readonly runId: number | null
+  readonly offset: number | null
+  readonly limit: number | null
+}
+
+/** Newest first. */
+export async function listDeliveries(ctx: Context, query: DeliveryQuery): Promise<Delivery[]> {
+  const { offset, limit } = query
+  if (offset !== null && offset < 0) throw invalidInput('offset: 0 or more.')
+  if (limit !== null && (limit < 1 || limit > MOST_DELIVERIES)) throw invalidInput(`limit: 1 to ${MOST_DELIVERIES}.`)
+  const page = { offset: offset ?? 0, limit: limit ?? SOME_DELIVERIES }
+  return await deliveries.list(ctx.db, workspaceOf(ctx).id, query, page)
+}
+
+export interface DeliveryDetail extends Delivery {
+  readonly body: unknown
+  readonly result: unknown | null
+  readonly each: readonly DeliveryTry[]
+}
+
+export async function getDelivery(ctx: Context, id: string): Promise<DeliveryDetail> {
+  const { id: workspaceId } = workspaceOf(ctx)
+  const found = isUuid(id) ? await deliveries.find(ctx.db, workspaceId, id) : null
+  if (found === null) throw noSuchDelivery(id)
+  return { ...found, each: await deliveries.listTries(ctx.db, workspaceId, id) }
+}
+
+/** A new series of tries under the same id, whatever became of it; what waits is tried at once. */
+export async function sendDeliveryAgain(ctx: Context, id: string): Promise<void> {
+  await mutate(ctx, async (unit) => {
+    const done = isUuid(id) ? await deliveries.sendAgain(unit.db, workspaceOf(ctx).id, id) : null
+    if (done === null) throw noSuchDelivery(id)
+    if (done === 'under way') throw conflict('It is being sent at this moment: look again in a minute.')
+    await unit.queue.send(unit.db, 'delivery', {})
+    unit.record('delivery_sent_again', { delivery: id })
+  })
+}
+
+const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+
+const noSuchDelivery = (id: string): Error => notFound(`No delivery ${quoted(id)} in this workspace.`)

@@ -12,10 +12,12 @@ import { quoted } from '../domain/text.ts'
 import type { Db } from '../store/database.ts'
 import type { Environment, ScopedVariable } from '../store/environments.ts'
 import * as environments from '../store/environments.ts'
+import * as integrations from '../store/integrations.ts'
 import * as nodes from '../store/nodes.ts'
 import * as scheduleVariables from '../store/schedule-variables.ts'
 import type { SecretName } from '../store/secrets.ts'
 import * as secrets from '../store/secrets.ts'
+import * as webhooks from '../store/webhooks.ts'
 import type { Context } from './context.ts'
 import { workspaceOf } from './context.ts'
 import type { Unit } from './mutate.ts'
@@ -207,7 +209,9 @@ export async function rotateMasterKey(ctx: Context): Promise<number> {
       ctx,
       async (unit) =>
         (await secrets.rewrapSome(unit.db, ctx.vault, 200)) +
-        (await scheduleVariables.rewrapSome(unit.db, ctx.vault, 200)),
+        (await scheduleVariables.rewrapSome(unit.db, ctx.vault, 200)) +
+        (await webhooks.rewrapSome(unit.db, ctx.vault, 200)) +
+        (await integrations.rewrapSome(unit.db, ctx.vault, 200)),
     )
     total += done
     if (done === 0) break

@@ -1,6 +1,7 @@
 // What follows from what happens to a run: messages, webhooks, incidents, runs of children, requests for healing. The
 // transaction that starts or ends a run only leaves a row and a job that says "look"; what follows is decided later, by
 // handlers that know nothing of each other.
+import * as due from '../store/due-schedules.ts'
 import * as events from '../store/run-events.ts'
 import type { App } from './context.ts'
 import { systemContext } from './context.ts'
@@ -58,6 +59,24 @@ export async function handleNextEvent(app: App, handlers: readonly RunEventHandl
     await events.settle(unit.db, event.id, { done: [...done], again, now })
     return true
   })
+}
+
+const LATE_BATCH = 100
+
+/** Every run that is still going past its deadline gets its event, once. Gives how many. */
+export async function announceLate(app: App, now?: Date): Promise<number> {
+  const at = now ?? (await due.now(app.db))
+  for (let total = 0; ; ) {
+    // Looks first: most of the time nothing is late, and then no transaction is needed.
+    if (!(await events.isAnyLate(app.db, at))) return total
+    const found = await mutate(systemContext(app, 'deadlines'), async (unit) => {
+      const count = await events.insertLate(unit.db, at, LATE_BATCH)
+      if (count > 0) await unit.queue.send(unit.db, 'run-event', {})
+      return count
+    })
+    total += found
+    if (found < LATE_BATCH) return total
+  }
 }
 
 /** Within a savepoint: when the work fails, its writes and its audit records are gone and the rest stands. */

@@ -1,5 +1,6 @@
 // Every route of the service, over what is open and not yet listening.
 import type { FastifyInstance } from 'fastify'
+import type { Metric } from 'prom-client'
 import { oidcProvider } from '../adapters/oidc.ts'
 import { ownOriginsOf, workspaceHeaderNames } from '../api/auth.ts'
 import type { Call, Denial } from '../api/edge.ts'
@@ -29,7 +30,11 @@ import type { Opened } from './open.ts'
 /** Tests of the gate ask this one, without a port. */
 export async function createHttp(
   config: Config,
-  opened: Pick<Opened, 'app' | 'database'> & { readonly blobs: BlobStore },
+  opened: Pick<Opened, 'app' | 'database'> & {
+    readonly blobs: BlobStore
+    /** Shown beside those of the server. */
+    readonly metrics?: readonly Metric[]
+  },
   node: nodes.NodeInfo,
   state: { readonly draining: boolean },
 ): Promise<FastifyInstance> {
@@ -43,6 +48,7 @@ export async function createHttp(
       return { total: open, idle, waiting }
     },
   })
+  for (const one of opened.metrics ?? []) metrics.registry.registerMetric(one)
   const server = createServer({
     log: app.log,
     trustProxy: config.trustProxy,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { createMailer } from '../adapters/mail/mailer.ts'
+import { createDeliveryMetrics } from '../api/http/delivery-metrics.ts'
 import { stopServer } from '../api/server.ts'
 import { withListeningPort } from '../config/public-url.ts'
 import type { Config } from '../config/schema.ts'
@@ -14,9 +15,11 @@ import { retentionTask } from '../engine/retention.ts'
 import { startScheduler } from '../engine/scheduler.ts'
 import type { Worker } from '../engine/worker/worker.ts'
 import type { Log } from '../ports/runtime.ts'
+import * as deliveries from '../store/deliveries.ts'
 import { removeServiceFile, writeServiceFile } from '../store/embedded-postgres.ts'
 import * as nodes from '../store/nodes.ts'
 import { blobMarker, type OpenedBlobs, openBlobs } from './blobs.ts'
+import { startDeliveries } from './deliveries.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
 import { createHttp } from './http.ts'
 import { type Opened, openApp } from './open.ts'
@@ -86,15 +89,17 @@ export async function startService(config: Config, options: ServeOptions): Promi
     )
     store = await openBlobs(config)
     const { blobs } = store
-    server = await createHttp(config, { ...opened, blobs }, node, state)
+    const metrics = createDeliveryMetrics(() => deliveries.countOpen(opened.app.db))
+    server = await createHttp(config, { ...opened, blobs, metrics: metrics.all }, node, state)
     const url = await listen(server, config, opened)
     const first = config.demo ? await firstStart(opened.app, config.data, options.environment.PATH ?? '') : null
     services.push(startPeriodic(log, blobMarker(opened.app, blobs)))
     const host = hostProcesses()
     if (config.roles.includes('scheduler')) {
-      const { runDays, logDays, fileDays } = config.retention
-      const days = { runs: runDays, logs: logDays, files: fileDays }
+      const { runDays, logDays, fileDays, deliveryDays } = config.retention
+      const days = { runs: runDays, logs: logDays, files: fileDays, deliveries: deliveryDays }
       services.push(startScheduler(opened.app), startPeriodic(log, retentionTask(opened.app, blobs, days)))
+      services.push(...(await startDeliveries(config, opened, { mailer, observe: metrics.observe })))
     }
     if (config.roles.includes('scheduler') || config.roles.includes('worker')) {
       services.push(startPeriodic(log, runReaper(config, opened, host)))

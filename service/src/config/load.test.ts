@@ -46,7 +46,8 @@ test('without any configuration every setting has its default', (t) => {
       environment: [],
     },
     blobs: { folder: join(cwd, '.yardmaster', 'blobs'), s3Region: 'us-east-1' },
-    retention: { runDays: 90, logDays: 30, fileDays: 30 },
+    retention: { runDays: 90, logDays: 30, fileDays: 30, deliveryDays: 30 },
+    outgoing: { allow: [], allowHttp: false },
     session: { hours: 168 },
     demo: true,
   })

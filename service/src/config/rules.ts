@@ -31,6 +31,14 @@ export const networkRule: Rule = (text) => {
   return undefined
 }
 
+/** A host, an address or a network that calls may go to. */
+export const targetRule: Rule = (text) => {
+  const [address = '', bits, ...more] = text.split('/')
+  if (bits === undefined) return hostRule(text)
+  if (!isIP(address) || more.length > 0) return 'is neither a host nor a network such as 10.0.0.0/8'
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv4(address) ? 32 : 128) ? undefined : 'has a bad network length'
+}
+
 // A header that already has a meaning must not also choose the workspace.
 const TAKEN_HEADERS = new Set(
   'authorization cookie host connection content-type content-length idempotency-key transfer-encoding x-api-key x-api-secret'.split(

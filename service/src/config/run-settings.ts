@@ -1,7 +1,16 @@
 // The settings of what executes runs: workers, commands, the blobs that they leave, and how long everything is kept.
 import { z } from 'zod'
 import { listOf, meta, secret, text, whole } from './leaf.ts'
-import { bucketRule, endpointRule, labelRule, nameRule, pathRule, prefixRule, variablePatternRule } from './rules.ts'
+import {
+  bucketRule,
+  endpointRule,
+  labelRule,
+  nameRule,
+  pathRule,
+  prefixRule,
+  targetRule,
+  variablePatternRule,
+} from './rules.ts'
 
 const ISOLATION = ['auto', 'L0', 'L1', 'container'] as const
 
@@ -179,4 +188,34 @@ export const retention = z.strictObject({
     'YARDMASTER_RETENTION_FILE_DAYS',
     'How long files of runs are kept, save those of the same two runs',
   ),
+  deliveryDays: days(
+    30,
+    'YARDMASTER_RETENTION_DELIVERY_DAYS',
+    'How long messages and webhooks that were delivered or given up are kept, with their tries',
+  ),
+})
+
+export const outgoing = z.strictObject({
+  allow: listOf(text(targetRule))
+    .default([])
+    .meta(
+      meta({
+        env: 'YARDMASTER_OUTGOING_ALLOW',
+        description:
+          'Addresses, networks and hosts that webhooks and integrations may reach although they are private, on this machine or reserved; `http://` is taken for them too.',
+        form: 'a list of IP addresses, networks and host names, separated by commas',
+        example: '10.20.0.0/16,hooks.internal.example.com',
+      }),
+    ),
+  allowHttp: z
+    .boolean()
+    .default(false)
+    .meta(
+      meta({
+        env: 'YARDMASTER_OUTGOING_ALLOW_HTTP',
+        description: 'Whether webhooks and integrations may reach any host without encryption, by `http://`.',
+        form: 'true or false',
+        example: 'true',
+      }),
+    ),
 })

@@ -17,7 +17,7 @@ import {
   smtpRule,
   tokenRule,
 } from './rules.ts'
-import { blobs, commands, retention, worker } from './run-settings.ts'
+import { blobs, commands, outgoing, retention, worker } from './run-settings.ts'
 import type { Secret } from './secret.ts'
 
 export type { SettingMeta } from './leaf.ts'
@@ -276,6 +276,7 @@ const leaves = z.strictObject({
   commands,
   blobs,
   retention,
+  outgoing,
   session: z.strictObject({
     hours: whole(1, 8760, 168, {
       env: 'YARDMASTER_SESSION_HOURS',
@@ -399,7 +400,7 @@ export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls' | 'blobs'>> & {
 type Section = Extract<
   keyof Parsed,
   | ('tls' | 'metrics' | 'database' | 'mail' | 'oidc' | 'log' | 'limits' | 'session')
-  | ('worker' | 'commands' | 'blobs' | 'retention')
+  | ('worker' | 'commands' | 'blobs' | 'retention' | 'outgoing')
 >
 
 /** The path of a setting, such as `port` or `database.url`. */

@@ -9,6 +9,8 @@ export const EVENT_SOURCES = {
   gate: 7,
   schedules: 8,
   runs: 9,
+  deliveries: 10,
+  integrations: 11,
 } as const
 
 export type EventSource = keyof typeof EVENT_SOURCES
@@ -51,6 +53,16 @@ export const EVENTS = {
   run_canceled: { id: 81, source: 'runs' },
   run_retried: { id: 82, source: 'runs' },
   run_ended: { id: 83, source: 'runs' },
+  webhook_created: { id: 90, source: 'deliveries' },
+  webhook_updated: { id: 91, source: 'deliveries' },
+  webhook_deleted: { id: 92, source: 'deliveries' },
+  webhook_secret_rotated: { id: 93, source: 'deliveries' },
+  webhook_tested: { id: 94, source: 'deliveries' },
+  delivery_sent_again: { id: 95, source: 'deliveries' },
+  integration_created: { id: 100, source: 'integrations' },
+  integration_updated: { id: 101, source: 'integrations' },
+  integration_removed: { id: 102, source: 'integrations' },
+  integration_tested: { id: 103, source: 'integrations' },
 } as const satisfies Readonly<Record<string, { id: number; source: EventSource }>>
 
 export type EventType = keyof typeof EVENTS

@@ -56,3 +56,21 @@ export interface FailedNode {
   readonly status: string
   readonly message: string
 }
+
+/** As it was when its first command started: whoever makes the report may come later than that. */
+export const asStarted = (report: RunReport): RunReport => ({
+  ...report,
+  run: { ...report.run, state: 'running', detail: '', endDttm: null, seconds: null },
+  commands: report.commands.map((one, index) => ({
+    ...one,
+    state: index === 0 ? 'running' : 'waiting',
+    startDttm: index === 0 ? one.startDttm : '',
+    endDttm: '',
+    returnCode: null,
+    lastLines: [],
+    jsonResources: [],
+  })),
+  failedNodes: [],
+  failedNodeCount: 0,
+  links: { ...report.links, failedCommand: null },
+})

@@ -61,7 +61,7 @@ test('old runs, files and output go; the latest run of a schedule and its latest
   const latest = await run('canceled', 4, 'latest')
 
   const deleted: string[] = []
-  const task = retentionTask(t.app, rememberingBlobs(deleted), { runs: 90, logs: 30, files: 30 })
+  const task = retentionTask(t.app, rememberingBlobs(deleted), { runs: 90, logs: 30, files: 30, deliveries: 30 })
   const ids = async (table: 'run' | 'log_chunk') => {
     const column = table === 'run' ? sql`id` : sql`(select run_id from command c where c.id = command_id)`
     const { rows } = await sql<{ id: number }>`select ${column} as id from ${sql.table(table)} order by 1`.execute(db)
@@ -89,7 +89,7 @@ test('old runs, files and output go; the latest run of a schedule and its latest
   )
   assert.deepEqual(await ids('log_chunk'), [good, young, latest])
 
-  const forever = retentionTask(t.app, rememberingBlobs(deleted), { runs: 0, logs: 0, files: 0 })
+  const forever = retentionTask(t.app, rememberingBlobs(deleted), { runs: 0, logs: 0, files: 0, deliveries: 0 })
   await forever.runOnce()
   assert.deepEqual(await ids('run'), [good, middle, young, latest])
 })

@@ -5,6 +5,7 @@ import type { App } from '../app/context.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import * as logs from '../store/command-logs.ts'
 import { inTransaction } from '../store/database.ts'
+import * as deliveries from '../store/deliveries.ts'
 import * as retention from '../store/retention.ts'
 import type { Periodic } from './periodic.ts'
 
@@ -13,6 +14,7 @@ export interface RetentionDays {
   readonly runs: number
   readonly logs: number
   readonly files: number
+  readonly deliveries: number
 }
 
 const BATCH = 500
@@ -61,8 +63,11 @@ export function retentionTask(app: App, blobs: BlobStore, days: RetentionDays): 
         days.runs === 0
           ? 0
           : await drain(() => inTransaction(db, (tx) => retention.deleteOldRuns(tx, days.runs, BATCH)))
+      const sent = days.deliveries === 0 ? 0 : await drain(() => deliveries.deleteOld(db, days.deliveries, BATCH))
       const logDays = days.logs === 0 ? 0 : await logs.dropDays(db, await retention.dayBefore(db, days.logs))
-      if (runs + files + logDays > 0) log.info({ runs, files, logDays }, 'old runs, files and output were removed')
+      if (runs + files + logDays + sent > 0) {
+        log.info({ runs, files, logDays, deliveries: sent }, 'old runs, files, output and deliveries were removed')
+      }
     },
   }
 }

@@ -62,6 +62,13 @@ export async function settle(
     where id = ${id}`.execute(tx)
 }
 
+/** By the database's clock, which runs are accepted by. */
+export async function isAnyLate(db: Db, at: Date): Promise<boolean> {
+  const { rows } = await sql`/* run_event_any_late */ select 1 from run
+    where late_at <= ${at} and state in ('waiting', 'starting', 'running', 'ending') limit 1`.execute(db)
+  return rows.length > 0
+}
+
 /**
  * Runs that are still going past their deadline each get their event, once: the deadline is taken off the run in the
  * same statement. What somebody else has in hand is left for the next look. Reads only what is late.

@@ -1,0 +1,129 @@
+// Accounts at other services that a workspace uses. Secrets are written and never read back.
+import { randomUUID } from 'node:crypto'
+import { conflict, invalidInput, notFound } from '../domain/errors.ts'
+import type { IntegrationKind, Values } from '../domain/integration.ts'
+import { parseIntegrationName, parseKind, parseSecrets, parseSettings } from '../domain/integration.ts'
+import type { Integration } from '../store/integrations.ts'
+import * as integrations from '../store/integrations.ts'
+import type { Context } from './context.ts'
+import { workspaceOf } from './context.ts'
+import { queueDelivery } from './deliveries.ts'
+import type { Unit } from './mutate.ts'
+import { mutate } from './mutate.ts'
+
+export type { Integration } from '../store/integrations.ts'
+
+export const listIntegrations = (ctx: Context): Promise<Integration[]> => integrations.list(ctx.db, workspaceOf(ctx).id)
+
+export interface IntegrationInput {
+  readonly kind: string
+  readonly name: string
+  readonly settings: Values
+  readonly secrets: Values
+}
+
+export async function createIntegration(ctx: Context, input: IntegrationInput): Promise<{ id: number }> {
+  const workspace = workspaceOf(ctx)
+  const kind = parseKind(input.kind)
+  const name = parseIntegrationName(kind, input.name)
+  const settings = parseSettings(kind, input.settings)
+  const secrets = parseSecrets(kind, input.secrets)
+  return await mutate(ctx, async (unit) => {
+    const id = await integrations.insert(unit.db, workspace.id, { kind, name, settings })
+    if (id === null) {
+      throw conflict(
+        name === ''
+          ? `The workspace has a ${kind} integration already: update it instead.`
+          : `There is a ${kind} integration of that name already: update it, or choose another name.`,
+      )
+    }
+    await integrations.setSecrets(unit.db, ctx.vault, { workspaceId: workspace.id, integrationId: id }, secrets)
+    unit.record('integration_created', { integration: id, kind, ...(name !== '' && { name }) })
+    return { id }
+  })
+}
+
+/** What is not given stays as it is; kind and name never change. */
+export async function updateIntegration(
+  ctx: Context,
+  id: number,
+  input: { readonly settings: Values; readonly secrets: Values },
+): Promise<void> {
+  const workspace = workspaceOf(ctx)
+  await mutate(ctx, async (unit) => {
+    const old = await lock(ctx, unit, id)
+    const settings = parseSettings(old.kind, input.settings, old.settings)
+    const secrets = parseSecrets(old.kind, input.secrets, old.secretNames)
+    await integrations.update(unit.db, workspace.id, id, settings)
+    await integrations.setSecrets(unit.db, ctx.vault, { workspaceId: workspace.id, integrationId: id }, secrets)
+    const changed = { settings: Object.keys(input.settings), secrets: Object.keys(secrets) }
+    unit.record('integration_updated', { integration: id, kind: old.kind, ...changed })
+  })
+}
+
+export async function removeIntegration(ctx: Context, id: number): Promise<void> {
+  await mutate(ctx, async (unit) => {
+    const { kind, name } = await lock(ctx, unit, id)
+    await integrations.remove(unit.db, workspaceOf(ctx).id, id)
+    unit.record('integration_removed', { integration: id, kind, ...(name !== '' && { name }) })
+  })
+}
+
+/** What a channel is given for a test: it says so, and where it comes from. */
+export interface TestBody {
+  readonly workspace: { readonly uid: string; readonly name: string }
+  /** Where the workspace is looked at. */
+  readonly url: string
+}
+
+/** Kinds that a test message can be sent through; an incident would call somebody out of bed. */
+const TESTABLE: readonly IntegrationKind[] = ['slack', 'teams']
+const ADDRESSED: readonly IntegrationKind[] = ['slack']
+
+/** Queues a message that says that it is a test. Slack needs a channel; mail goes by `testMail`. */
+export async function testIntegration(
+  ctx: Context,
+  input: { readonly id: number; readonly address: string },
+): Promise<{ deliveryId: string }> {
+  return await mutate(ctx, async (unit) => {
+    const { kind, name } = await lock(ctx, unit, input.id)
+    if (!TESTABLE.includes(kind)) {
+      throw invalidInput(`A ${kind} integration has no test message: it is tried when a run fails.`)
+    }
+    const address = input.address.trim()
+    if (ADDRESSED.includes(kind) && address === '')
+      throw invalidInput('address: the channel to write to, such as #data.')
+    const deliveryId = await queueTest(ctx, unit, { channel: kind, integrationId: input.id, address: address || name })
+    unit.record('integration_tested', { integration: input.id, kind, delivery: deliveryId })
+    return { deliveryId }
+  })
+}
+
+/** Shared with the test of mail, which has no integration. */
+export async function queueTest(
+  ctx: Context,
+  unit: Unit,
+  to: { readonly channel: IntegrationKind | 'mail'; readonly integrationId?: number; readonly address: string },
+): Promise<string> {
+  const workspace = workspaceOf(ctx)
+  const body: TestBody = {
+    workspace: { uid: workspace.uid, name: workspace.name },
+    url: `${ctx.settings.publicUrl}/workspaces/${workspace.uid}`,
+  }
+  const id = await queueDelivery(unit, {
+    workspaceId: workspace.id,
+    channel: to.channel,
+    ...(to.integrationId !== undefined && { integrationId: to.integrationId }),
+    address: to.address,
+    event: 'test',
+    causeKey: `test ${randomUUID()}`,
+    body,
+  })
+  return id!
+}
+
+async function lock(ctx: Context, unit: Unit, id: number): Promise<Integration> {
+  const found = await integrations.lock(unit.db, workspaceOf(ctx).id, id)
+  if (found === null) throw notFound(`No integration ${id} in this workspace.`)
+  return found
+}

@@ -1,0 +1,47 @@
+// What follows from runs and what leaves the service: the handlers of events, the channels, and who sends.
+import { webhookChannel } from '../adapters/channels/webhook.ts'
+import { outgoingHttp } from '../adapters/outgoing-http.ts'
+import { chainHandler } from '../app/chains.ts'
+import type { App } from '../app/context.ts'
+import { selfHealingHandler } from '../app/healing.ts'
+import type { RunEventHandler } from '../app/run-events.ts'
+import { webhookHandler } from '../app/webhooks.ts'
+import type { Config } from '../config/schema.ts'
+import { type DeliverySenderOptions, startDeliverySender } from '../engine/delivery-sender.ts'
+import { healingStarter } from '../engine/healing.ts'
+import { type Service, startPeriodic } from '../engine/periodic.ts'
+import { startRunEvents } from '../engine/run-events.ts'
+import type { Channel } from '../ports/channel.ts'
+import type { Healer } from '../ports/healer.ts'
+import type { Mailer } from '../ports/mailer.ts'
+import type { Opened } from './open.ts'
+
+/** Nobody mends runs yet. */
+const HEALER: Healer | null = null
+
+export interface DeliveryDeps {
+  readonly mailer: Mailer
+  readonly observe: NonNullable<DeliverySenderOptions['observe']>
+}
+
+/** In the order in which they stand; each is done by itself. */
+const handlersOf = (app: App, healer: Healer | null): RunEventHandler[] => [
+  chainHandler(app),
+  webhookHandler(app),
+  selfHealingHandler(app, healer),
+]
+
+function channelsOf(config: Config, app: App): Channel[] {
+  const http = outgoingHttp({ allow: config.outgoing.allow, allowHttp: config.outgoing.allowHttp })
+  const deps = { http, clock: app.clock }
+  return [webhookChannel(deps)]
+}
+
+export async function startDeliveries(config: Config, opened: Opened, deps: DeliveryDeps): Promise<Service[]> {
+  const { app, queue } = opened
+  return [
+    await startRunEvents(app, queue, handlersOf(app, HEALER)),
+    await startDeliverySender(app, queue, { channels: channelsOf(config, app), observe: deps.observe }),
+    ...(HEALER === null ? [] : [startPeriodic(app.log, healingStarter(app, HEALER))]),
+  ]
+}
