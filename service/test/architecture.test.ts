@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   app: ['domain', 'ports', 'store'],
   engine: ['app', 'store', 'ports', 'domain'],
   api: ['app', 'domain', 'ports'],
-  config: [],
+  config: ['domain'],
   compose: ALL.filter((layer) => layer !== 'cli'),
   cli: ALL,
   // main.ts alone stands outside the folders.

@@ -1,5 +1,6 @@
 // What a schedule names: its environment, the schedules that it defers to, and its parent. Everything is looked up when
 // it is said, so that a schedule never refers to nothing.
+import { matchEnvironment } from '../domain/environment.ts'
 import { invalidInput } from '../domain/errors.ts'
 import type { Deferral, ScheduleFields, ScheduleTrigger } from '../domain/schedule.ts'
 import { quoted } from '../domain/text.ts'
@@ -26,9 +27,8 @@ export const addsReferences = (fields: {
 /** By slug, else by the name that people see. */
 export async function findEnvironment(db: Db, workspaceId: number, text: string): Promise<Environment> {
   const all = (await environments.list(db, workspaceId)).filter((one) => one.type === 'scheduler')
-  const found =
-    all.find((one) => one.slug === text) ?? all.find((one) => one.displayName.toLowerCase() === text.toLowerCase())
-  if (found === undefined) {
+  const found = matchEnvironment(all, text)
+  if (found === null) {
     const known = all.map((one) => one.slug).join(', ') || 'none yet'
     throw invalidInput(
       `environment: no environment ${quoted(text)} for schedules in this workspace. There are: ${known}.`,

@@ -136,6 +136,15 @@ export function environmentSlug(name: string, taken: ReadonlySet<string>): strin
   return `${base}-${number}`
 }
 
+/** By slug, else by the name that people see. */
+export const matchEnvironment = <T extends { readonly slug: string; readonly displayName: string }>(
+  all: readonly T[],
+  text: string,
+): T | null =>
+  all.find((one) => one.slug === text) ??
+  all.find((one) => one.displayName.toLowerCase() === text.toLowerCase()) ??
+  null
+
 // Names that a job's shell, loader or the service itself gives meaning to: setting them would change what runs.
 const RESERVED =
   /^(YARDMASTER_|PARADIME_SCHEDULE_NAME$|PARADIME_RESOURCES_DIRECTORY$|LD_|DYLD_|NODE_OPTIONS$|BASH_ENV$|ENV$|GIT_|IFS$|SHELLOPTS$|BASHOPTS$|PROMPT_COMMAND$)/

@@ -28,6 +28,12 @@ export interface NotificationInput {
   readonly templateSlug?: Given<string>
 }
 
+/** A command that says for itself whether the run goes on when it fails. */
+export interface CommandInput {
+  readonly command: string
+  readonly continueOnError?: Given<boolean>
+}
+
 export interface DeferralInput {
   readonly enabled: boolean
   readonly successfulRunOnly?: Given<boolean>
@@ -39,7 +45,7 @@ export interface ScheduleInput {
   readonly name?: Given<string>
   readonly schedule?: Given<string>
   readonly environment?: Given<string>
-  readonly commands?: Given<readonly string[]>
+  readonly commands?: Given<readonly (string | CommandInput)[]>
   readonly gitBranch?: Given<string>
   readonly description?: Given<string>
   readonly timezone?: Given<string>
@@ -168,13 +174,13 @@ export function parseTiming(schedule: string, timezone: string): { cron: string;
   return { cron, timezone: zone }
 }
 
-function parseCommands(commands: readonly string[]): ScheduleCommand[] {
+function parseCommands(commands: readonly (string | CommandInput)[]): ScheduleCommand[] {
   if (commands.length === 0) throw invalidInput('commands: at least one is needed.')
   if (commands.length > MOST_COMMANDS) throw invalidInput(`commands: at most ${MOST_COMMANDS}, not ${commands.length}.`)
-  return commands.map((command, index) => ({
-    command: parseCommand(command, `commands[${index}]`),
-    continueOnError: null,
-  }))
+  return commands.map((given, index) => {
+    const { command, continueOnError = null } = typeof given === 'string' ? { command: given } : given
+    return { command: parseCommand(command, `commands[${index}]`), continueOnError }
+  })
 }
 
 function parseCommand(command: string, field: string): string {

@@ -14,9 +14,9 @@ export interface IntegrationsInput {
 const LONGEST = 512
 const MOST = 20
 
-type Kind = 'needed' | 'text' | 'texts' | 'flag'
+export type IntegrationKind = 'needed' | 'text' | 'texts' | 'flag'
 
-const FIELDS = {
+export const INTEGRATION_FIELDS = {
   incidentIo: {
     visibility: 'needed',
     statusId: 'text',
@@ -52,10 +52,10 @@ const FIELDS = {
     notificationHandles: 'texts',
   },
   newRelic: { environment: 'needed' },
-} as const satisfies { [Name in keyof Integrations]: Record<keyof Integrations[Name][number], Kind> }
+} as const satisfies { [Name in keyof Integrations]: Record<keyof Integrations[Name][number], IntegrationKind> }
 
 export function parseIntegrations(input: IntegrationsInput): Integrations {
-  const parsed = Object.entries(FIELDS).map(([name, fields]) => {
+  const parsed = Object.entries(INTEGRATION_FIELDS).map(([name, fields]) => {
     const entries: readonly Record<string, unknown>[] = input[name as keyof IntegrationsInput] ?? []
     if (entries.length > MOST) throw invalidInput(`integrations.${name}: at most ${MOST}, not ${entries.length}.`)
     return [name, entries.map((entry, index) => parseEntry(entry, fields, `integrations.${name}[${index}]`))]
@@ -63,13 +63,13 @@ export function parseIntegrations(input: IntegrationsInput): Integrations {
   return Object.fromEntries(parsed) as Integrations
 }
 
-function parseEntry(entry: Record<string, unknown>, fields: Record<string, Kind>, at: string): object {
+function parseEntry(entry: Record<string, unknown>, fields: Record<string, IntegrationKind>, at: string): object {
   return Object.fromEntries(
     Object.entries(fields).map(([field, kind]) => [field, parseField(entry[field] ?? null, kind, `${at}.${field}`)]),
   )
 }
 
-function parseField(value: unknown, kind: Kind, field: string): unknown {
+function parseField(value: unknown, kind: IntegrationKind, field: string): unknown {
   switch (kind) {
     case 'flag':
       return value === true
