@@ -1,7 +1,10 @@
 // Two workspaces: whatever one names by id, uid or slug, the other does not have.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type GraphQLInputType, getNamedType, isInputObjectType } from 'graphql'
+import { createIntegration } from '../service/src/app/integrations.ts'
+import { createWebhook, testWebhook } from '../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../service/src/domain/actor.ts'
 import { newUid } from '../service/src/domain/ids.ts'
 import * as people from '../service/src/store/people.ts'
@@ -100,6 +103,7 @@ before(async () => {
       ...{ theirs: benKey.id, nobodys: 2_000_000_000, by: [session, personal] },
     },
     ...(await scheduleNamings(account, inA)),
+    ...(await wayOutNamings(inA)),
   ]
 })
 after(() => api.close())
@@ -179,6 +183,47 @@ async function scheduleNamings(account: RequestHeaders, by: readonly RequestHead
       ...bySlug,
       ...field,
     })),
+  ]
+}
+
+/** A webhook of B with a delivery, and an integration. */
+async function wayOutNamings(by: readonly RequestHeaders[]): Promise<Naming[]> {
+  const inside = api.t.inside(b)
+  const hook = await createWebhook(inside, { url: 'https://hooks.example.com', events: ['bolt.run.completed'] })
+  const { deliveryId } = await testWebhook(inside, hook.id)
+  const slack = { kind: 'slack', name: '', settings: {}, secrets: { token: 'xoxb-long-enough' } }
+  const integration = await createIntegration(inside, slack)
+  const run = await api.t.app.db
+    .selectFrom('run')
+    .select('id')
+    .where('workspace_id', '=', b.id)
+    .executeTakeFirstOrThrow()
+  const query = { kind: 'query' } as const
+  const byHook = { theirs: hook.id, nobodys: 2_000_000_000, by }
+  const byIntegration = { theirs: integration.id, nobodys: 2_000_000_000, by }
+  const byDelivery = { theirs: deliveryId, nobodys: randomUUID(), by }
+  return [
+    { argument: 'updateWebhook.id', document: 'updateWebhook(id: $, webhook: {})', ...byHook },
+    { argument: 'deleteWebhook.id', document: 'deleteWebhook(id: $)', ...byHook },
+    { argument: 'rotateWebhookSecret.id', document: 'rotateWebhookSecret(id: $)', ...byHook },
+    { argument: 'testWebhook.id', document: 'testWebhook(id: $)', ...byHook },
+    { argument: 'updateIntegration.id', document: 'updateIntegration(id: $)', ...byIntegration },
+    { argument: 'removeIntegration.id', document: 'removeIntegration(id: $)', ...byIntegration },
+    { argument: 'testIntegration.id', document: 'testIntegration(id: $)', ...byIntegration },
+    { argument: 'delivery.id', document: 'delivery(id: $)', ...byDelivery, ...query },
+    { argument: 'sendDeliveryAgain.id', document: 'sendDeliveryAgain(id: $)', ...byDelivery },
+    {
+      argument: 'listDeliveries.filter.webhookId',
+      document: 'listDeliveries(filter: { webhookId: $ })',
+      ...byHook,
+      ...query,
+    },
+    {
+      argument: 'listDeliveries.filter.runId',
+      document: 'listDeliveries(filter: { runId: $ })',
+      ...{ theirs: run.id, nobodys: 2_000_000_000, by },
+      ...query,
+    },
   ]
 }
 

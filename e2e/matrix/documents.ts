@@ -8,6 +8,7 @@ export interface Probe {
 const probe = (document: string, answer: Probe['answer'] = ''): Probe => ({ document, answer })
 
 const NOBODY = '0000000000000000'
+const NO_DELIVERY = '00000000-0000-0000-0000-000000000000'
 
 export const PROBES: Readonly<Record<string, Probe>> = {
   __typename: probe('{ __typename }'),
@@ -78,6 +79,22 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   // Each run is answered for itself: one that is not there is no refusal of the whole.
   cancelBoltRuns: probe('mutation { cancelBoltRuns(scheduleRunIds: [2147483647]) { ok } }'),
   retryBoltRuns: probe('mutation { retryBoltRuns(scheduleRunIds: [2147483647]) { ok } }'),
+
+  listWebhooks: probe('{ listWebhooks { ok } }'),
+  createWebhook: probe('mutation { createWebhook(webhook: {}) { ok } }', 'INVALID_INPUT'),
+  updateWebhook: probe('mutation { updateWebhook(id: 2147483647, webhook: {}) { ok } }', 'NOT_FOUND'),
+  deleteWebhook: probe('mutation { deleteWebhook(id: 2147483647) { ok } }', 'NOT_FOUND'),
+  rotateWebhookSecret: probe('mutation { rotateWebhookSecret(id: 2147483647) { ok } }', 'NOT_FOUND'),
+  testWebhook: probe('mutation { testWebhook(id: 2147483647) { ok } }', 'NOT_FOUND'),
+  listIntegrations: probe('{ listIntegrations { ok } }'),
+  createIntegration: probe('mutation { createIntegration(kind: SLACK) { ok } }', 'INVALID_INPUT'),
+  updateIntegration: probe('mutation { updateIntegration(id: 2147483647) { ok } }', 'NOT_FOUND'),
+  removeIntegration: probe('mutation { removeIntegration(id: 2147483647) { ok } }', 'NOT_FOUND'),
+  testIntegration: probe('mutation { testIntegration(id: 2147483647) { ok } }', 'NOT_FOUND'),
+  testMail: probe('mutation { testMail(address: "no address") { ok } }', 'INVALID_INPUT'),
+  listDeliveries: probe('{ listDeliveries(limit: 1) { ok } }'),
+  delivery: probe(`{ delivery(id: "${NO_DELIVERY}") { ok } }`, 'NOT_FOUND'),
+  sendDeliveryAgain: probe(`mutation { sendDeliveryAgain(id: "${NO_DELIVERY}") { ok } }`, 'NOT_FOUND'),
 
   getAuditLogs: probe('{ getAuditLogs(limit: 1) { ok } }'),
 

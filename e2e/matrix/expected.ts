@@ -127,6 +127,24 @@ retryAllBoltRun       0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + 
 cancelBoltRuns        0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 retryBoltRuns         0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 
+# Ways out of the workspace: their addresses may hold tokens, so reading them takes the same right as changing them.
+listWebhooks          0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+createWebhook         0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+updateWebhook         0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+deleteWebhook         0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+rotateWebhookSecret   0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+testWebhook           0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+listIntegrations      0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+createIntegration     0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+updateIntegration     0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+removeIntegration     0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+testIntegration       0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+testMail              0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+# What was sent is read by whoever reads runs, and sent again by whoever may start them.
+listDeliveries        0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+delivery              0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+sendDeliveryAgain     0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+
 # Account-wide: no workspace is needed, and one that is named does not filter.
 getAuditLogs          0 | - - - - - + - - | + + + + | + + - | + - + - | + + + - + | - - - - - | + +
 
@@ -160,6 +178,9 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   createBoltSchedule: ['Bolt Schedules Admin'],
   boltRunStatus: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer'],
   triggerBoltRun: ['Bolt Schedules Admin'],
+  createWebhook: ['Bolt Schedules Admin'],
+  createIntegration: ['Bolt Schedules Admin'],
+  listDeliveries: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer'],
   getAuditLogs: ['Audit Logs viewer'],
   listApiKeys: ['User Management Admin'],
   createApiKey: ['User Management Admin'],
@@ -230,6 +251,21 @@ retryBoltRun          x + x + + +
 retryAllBoltRun       x + x + + +
 cancelBoltRuns        x + x + + +
 retryBoltRuns         x + x + + +
+listWebhooks          x + x + + +
+createWebhook         x + x + + +
+updateWebhook         x + x + + +
+deleteWebhook         x + x + + +
+rotateWebhookSecret   x + x + + +
+testWebhook           x + x + + +
+listIntegrations      x + x + + +
+createIntegration     x + x + + +
+updateIntegration     x + x + + +
+removeIntegration     x + x + + +
+testIntegration       x + x + + +
+testMail              x + x + + +
+listDeliveries        x + x + + +
+delivery              x + x + + +
+sendDeliveryAgain     x + x + + +
 getAuditLogs          + + + + + x
 `)
 

@@ -62,7 +62,15 @@ const schedule = {
   labels: ['eu'],
 }
 
+const webhook = {
+  url: 'https://hooks.example.com/x',
+  description: 'to see',
+  events: ['bolt.run.completed'],
+  enabled: true,
+}
+
 const NO_ID = 2_147_483_647
+const NO_DELIVERY = '00000000-0000-0000-0000-000000000000'
 
 /** In a workspace that has an environment `production`. Ids and uids are nobody's. */
 export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Arguments>> => ({
@@ -129,6 +137,32 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   retryBoltRunFromFailure: { slug: 'nowhere', scheduleName: null },
   retryBoltRun: { scheduleRunId: NO_ID },
   retryAllBoltRun: { scheduleRunId: NO_ID },
+  createWebhook: { webhook },
+  updateWebhook: { id: NO_ID, webhook },
+  deleteWebhook: { id: NO_ID },
+  rotateWebhookSecret: { id: NO_ID, overlapHours: 1 },
+  testWebhook: { id: NO_ID },
+  createIntegration: {
+    kind: 'TEAMS',
+    name: 'data',
+    settings: [],
+    secrets: [{ name: 'url', value: 'https://x.example' }],
+  },
+  updateIntegration: {
+    id: NO_ID,
+    settings: [{ name: 'apiUrl', value: 'https://x.example' }],
+    secrets: [{ name: 'token', value: 'long enough' }],
+  },
+  removeIntegration: { id: NO_ID },
+  testIntegration: { id: NO_ID, address: '#data' },
+  testMail: { address: 'ana@example.com' },
+  listDeliveries: {
+    filter: { state: 'DEAD', channel: 'WEBHOOK', webhookId: NO_ID, runId: NO_ID },
+    offset: 0,
+    limit: 10,
+  },
+  delivery: { id: NO_DELIVERY },
+  sendDeliveryAgain: { id: NO_DELIVERY },
   cancelBoltRuns: { scheduleRunIds: [NO_ID] },
   retryBoltRuns: { scheduleRunIds: [NO_ID] },
 })

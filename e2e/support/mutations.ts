@@ -2,8 +2,10 @@
 // in this order.
 import { sql } from 'kysely'
 import { createEnvironment } from '../../service/src/app/environments.ts'
+import { createIntegration } from '../../service/src/app/integrations.ts'
 import { createSchedule } from '../../service/src/app/schedules.ts'
 import { triggerRun } from '../../service/src/app/trigger-run.ts'
+import { createWebhook, testWebhook } from '../../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../../service/src/domain/actor.ts'
 import { type Ask, bearer, type RequestHeaders, sessionOf, type TestApi } from './api.ts'
 
@@ -57,6 +59,19 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('retryBoltRuns', `scheduleRunIds: [${runs.failed}]`, 'ok results { id runId }')
   add('retryBoltRunFromFailure', `slug: "${runs.other}"`, 'runId')
   add('deleteBoltSchedule', `slug: "${runs.spare}"`)
+  const hooks = await makeHooks(api, a)
+  add('createWebhook', 'webhook: { url: "https://hooks.example.com/x", events: ["bolt.run.completed"] }', 'id secret')
+  add('updateWebhook', `id: ${hooks.webhook}, webhook: { description: "other" }`)
+  add('rotateWebhookSecret', `id: ${hooks.webhook}`, 'secret')
+  add('testWebhook', `id: ${hooks.webhook}`, 'deliveryId')
+  add('sendDeliveryAgain', `id: "${hooks.delivery}"`)
+  add('deleteWebhook', `id: ${hooks.webhook}`)
+  const token = (value: string) => `secrets: [{ name: "token", value: "${value}" }]`
+  add('createIntegration', `kind: PAGERDUTY, ${token('token-of-the-pager')}`, 'id')
+  add('updateIntegration', `id: ${hooks.integration}, ${token('another-token')}`)
+  add('testIntegration', `id: ${hooks.integration}, address: "#data"`, 'deliveryId')
+  add('testMail', 'address: "ana@example.com"', 'deliveryId')
+  add('removeIntegration', `id: ${hooks.integration}`)
   add('archiveEnvironment', 'slug: "production"')
   add('createApiKey', 'key: { name: "k", kind: ACCOUNT }', 'id key')
   add('revokeApiKey', `id: ${spare.id}`)
@@ -65,6 +80,23 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('endSession', `id: ${other}`, 'ok', signedIn)
   add('archiveWorkspace', '')
   return made
+}
+
+/** A webhook with a delivery, and an integration. */
+async function makeHooks({ t }: TestApi, a: WorkspaceRef) {
+  const inside = t.inside(a)
+  const { id: webhook } = await createWebhook(inside, {
+    url: 'https://hooks.example.com',
+    events: ['bolt.run.completed'],
+  })
+  const { deliveryId: delivery } = await testWebhook(inside, webhook)
+  const { id: integration } = await createIntegration(inside, {
+    kind: 'slack',
+    name: '',
+    settings: {},
+    secrets: { token: 'xoxb-long-enough' },
+  })
+  return { webhook, delivery, integration }
 }
 
 /** Schedules with runs as workers would have left them: two that are going, and one that failed. */

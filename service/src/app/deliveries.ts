@@ -5,6 +5,8 @@ import { quoted } from '../domain/text.ts'
 import type { ChannelKind } from '../ports/channel.ts'
 import type { Delivery, DeliveryTry } from '../store/deliveries.ts'
 import * as deliveries from '../store/deliveries.ts'
+import * as runs from '../store/runs.ts'
+import * as webhooks from '../store/webhooks.ts'
 import type { Context } from './context.ts'
 import { workspaceOf } from './context.ts'
 import type { Unit } from './mutate.ts'
@@ -61,8 +63,13 @@ export async function listDeliveries(ctx: Context, query: DeliveryQuery): Promis
   const { offset, limit } = query
   if (offset !== null && offset < 0) throw invalidInput('offset: 0 or more.')
   if (limit !== null && (limit < 1 || limit > MOST_DELIVERIES)) throw invalidInput(`limit: 1 to ${MOST_DELIVERIES}.`)
+  const { id: workspaceId } = workspaceOf(ctx)
+  if (query.webhookId !== null && !(await webhooks.exists(ctx.db, workspaceId, query.webhookId)))
+    throw notFound(`No webhook ${query.webhookId} in this workspace.`)
+  if (query.runId !== null && (await runs.findScheduleOf(ctx.db, query.runId, workspaceId)) === null)
+    throw notFound(`No run ${query.runId} in this workspace.`)
   const page = { offset: offset ?? 0, limit: limit ?? SOME_DELIVERIES }
-  return await deliveries.list(ctx.db, workspaceOf(ctx).id, query, page)
+  return await deliveries.list(ctx.db, workspaceId, query, page)
 }
 
 export interface DeliveryDetail extends Delivery {

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { conflict, invalidInput, notFound } from '../domain/errors.ts'
 import type { IntegrationKind, Values } from '../domain/integration.ts'
 import { parseIntegrationName, parseKind, parseSecrets, parseSettings } from '../domain/integration.ts'
+import type { TestBody } from '../domain/messages/notice.ts'
+import { hasControl, parseEmail } from '../domain/text.ts'
 import type { Integration } from '../store/integrations.ts'
 import * as integrations from '../store/integrations.ts'
 import type { Context } from './context.ts'
@@ -69,38 +71,33 @@ export async function removeIntegration(ctx: Context, id: number): Promise<void>
   })
 }
 
-/** What a channel is given for a test: it says so, and where it comes from. */
-export interface TestBody {
-  readonly workspace: { readonly uid: string; readonly name: string }
-  /** Where the workspace is looked at. */
-  readonly url: string
-}
-
-/** Kinds that a test message can be sent through; an incident would call somebody out of bed. */
-const TESTABLE: readonly IntegrationKind[] = ['slack', 'teams']
-const ADDRESSED: readonly IntegrationKind[] = ['slack']
-
-/** Queues a message that says that it is a test. Slack needs a channel; mail goes by `testMail`. */
+/** Queues something harmless that says that it is a test: a message, or, for incidents, a question about the account. */
 export async function testIntegration(
   ctx: Context,
   input: { readonly id: number; readonly address: string },
 ): Promise<{ deliveryId: string }> {
   return await mutate(ctx, async (unit) => {
     const { kind, name } = await lock(ctx, unit, input.id)
-    if (!TESTABLE.includes(kind)) {
-      throw invalidInput(`A ${kind} integration has no test message: it is tried when a run fails.`)
-    }
-    const address = input.address.trim()
-    if (ADDRESSED.includes(kind) && address === '')
-      throw invalidInput('address: the channel to write to, such as #data.')
-    const deliveryId = await queueTest(ctx, unit, { channel: kind, integrationId: input.id, address: address || name })
+    if (kind === 'github' || kind === 'gitlab') throw invalidInput(`A ${kind} integration sends nothing by itself.`)
+    const address = input.address.trim() || name
+    if (address.length > 254 || hasControl(address)) throw invalidInput('address: one line of up to 254 characters.')
+    const deliveryId = await queueTest(ctx, unit, { channel: kind, integrationId: input.id, address })
     unit.record('integration_tested', { integration: input.id, kind, delivery: deliveryId })
     return { deliveryId }
   })
 }
 
-/** Shared with the test of mail, which has no integration. */
-export async function queueTest(
+/** Queues a mail that says that it is a test: mail is set up by the operator, for all workspaces. */
+export async function testMail(ctx: Context, text: string): Promise<{ deliveryId: string }> {
+  const address = parseEmail(text, 'address')
+  return await mutate(ctx, async (unit) => {
+    const deliveryId = await queueTest(ctx, unit, { channel: 'mail', address })
+    unit.record('integration_tested', { kind: 'mail', delivery: deliveryId })
+    return { deliveryId }
+  })
+}
+
+async function queueTest(
   ctx: Context,
   unit: Unit,
   to: { readonly channel: IntegrationKind | 'mail'; readonly integrationId?: number; readonly address: string },

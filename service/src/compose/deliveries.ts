@@ -1,4 +1,5 @@
 // What follows from runs and what leaves the service: the handlers of events, the channels, and who sends.
+import { messageChannels } from '../adapters/channels/index.ts'
 import { webhookChannel } from '../adapters/channels/webhook.ts'
 import { outgoingHttp } from '../adapters/outgoing-http.ts'
 import { chainHandler } from '../app/chains.ts'
@@ -31,17 +32,17 @@ const handlersOf = (app: App, healer: Healer | null): RunEventHandler[] => [
   selfHealingHandler(app, healer),
 ]
 
-function channelsOf(config: Config, app: App): Channel[] {
+function channelsOf(config: Config, app: App, mailer: Mailer): Channel[] {
   const http = outgoingHttp({ allow: config.outgoing.allow, allowHttp: config.outgoing.allowHttp })
   const deps = { http, clock: app.clock }
-  return [webhookChannel(deps)]
+  return [webhookChannel(deps), ...messageChannels({ ...deps, mailer })]
 }
 
 export async function startDeliveries(config: Config, opened: Opened, deps: DeliveryDeps): Promise<Service[]> {
   const { app, queue } = opened
   return [
     await startRunEvents(app, queue, handlersOf(app, HEALER)),
-    await startDeliverySender(app, queue, { channels: channelsOf(config, app), observe: deps.observe }),
+    await startDeliverySender(app, queue, { channels: channelsOf(config, app, deps.mailer), observe: deps.observe }),
     ...(HEALER === null ? [] : [startPeriodic(app.log, healingStarter(app, HEALER))]),
   ]
 }

@@ -20,7 +20,6 @@ interface Field {
   /** What a refusal says that it must be. */
   readonly form: string
   readonly pattern: RegExp
-  readonly default?: string
   /** May be left out. */
   readonly optional?: true
 }
@@ -33,43 +32,46 @@ interface Kind {
 }
 
 const token: Field = { form: 'a token', pattern: /^[!-~]{8,512}$/ }
+const poll: Field = { form: 'yes or no', pattern: /^(yes|no)$/, default: 'no' }
 const https: Field = { form: 'an https:// address', pattern: /^https?:\/\/[!-~]{1,1000}$/ }
+/** Another place of the same interface, such as a region, a gateway of the company or one's own server. */
+const apiUrl: Field = { form: 'an https:// address', pattern: /^https?:\/\/[^@\s]{1,1000}$/, optional: true }
 
 export const KINDS: Readonly<Record<IntegrationKind, Kind>> = {
-  slack: { name: null, settings: { apiUrl: { ...https, default: 'https://slack.com/api' } }, secrets: { token } },
+  slack: { name: null, settings: { apiUrl }, secrets: { token } },
   // The address of an incoming webhook is all that it takes to post: it is a secret.
   teams: { name: 'the channel, as schedules name it', settings: {}, secrets: { url: https } },
   pagerduty: {
     name: null,
-    settings: { apiUrl: { ...https, default: 'https://api.pagerduty.com' } },
+    settings: { apiUrl },
     secrets: { token },
   },
   incident_io: {
     name: null,
-    settings: { apiUrl: { ...https, default: 'https://api.incident.io' } },
+    settings: { apiUrl },
     secrets: { token },
   },
   datadog: {
     name: null,
-    settings: { apiUrl: { ...https, default: 'https://api.datadoghq.com' } },
+    settings: { apiUrl },
     secrets: { apiKey: token, applicationKey: token },
   },
   new_relic: {
     name: null,
     settings: {
-      apiUrl: { ...https, default: 'https://insights-collector.newrelic.com' },
+      apiUrl,
       accountId: { form: 'the number of an account', pattern: /^\d{1,12}$/ },
     },
     secrets: { licenseKey: token },
   },
   github: {
     name: null,
-    settings: { apiUrl: { ...https, default: 'https://api.github.com' } },
+    settings: { apiUrl },
     secrets: { token: { ...token, optional: true }, webhookSecret: { ...token, optional: true } },
   },
   gitlab: {
     name: null,
-    settings: { apiUrl: { ...https, default: 'https://gitlab.com/api/v4' } },
+    settings: { apiUrl },
     secrets: { token: { ...token, optional: true }, webhookSecret: { ...token, optional: true } },
   },
 }
@@ -102,12 +104,8 @@ export function parseSettings(kind: IntegrationKind, given: Values, old: Values 
   const all: Record<string, string> = {}
   for (const [name, field] of Object.entries(fields)) {
     const value = given[name]?.trim() ?? old[name] ?? ''
-    const used = value === '' ? field.default : value
-    if (used === undefined) {
-      if (field.optional !== true) throw invalidInput(`settings.${name}: needed, ${field.form}.`)
-      continue
-    }
-    all[name] = checked(`settings.${name}`, used, field)
+    if (value !== '') all[name] = checked(`settings.${name}`, value, field)
+    else if (field.optional !== true) throw invalidInput(`settings.${name}: needed, ${field.form}.`)
   }
   return all
 }

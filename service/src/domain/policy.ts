@@ -49,6 +49,8 @@ const schedulesRead: Rule = {
   features: ['scheduling'],
 }
 const schedulesWrite: Rule = { scope: 'workspace', anyOf: ['bolt:schedules:admin'], features: ['scheduling'] }
+/** Ways out of the workspace: addresses may hold tokens of their receivers, so reading them takes the same right. */
+const waysOut: Rule = { scope: 'workspace', anyOf: ['bolt:schedules:admin'], roles: SETTINGS, features: ['scheduling'] }
 const usersWrite: Rule = { scope: 'workspace', anyOf: ['users:admin'], features: ['user_management'] }
 const self: Rule = { scope: 'self', anyOf: [] }
 
@@ -115,6 +117,24 @@ export const POLICY = {
   retryAllBoltRun: schedulesWrite,
   cancelBoltRuns: schedulesWrite,
   retryBoltRuns: schedulesWrite,
+
+  listWebhooks: waysOut,
+  createWebhook: waysOut,
+  updateWebhook: waysOut,
+  deleteWebhook: waysOut,
+  rotateWebhookSecret: waysOut,
+  testWebhook: waysOut,
+  listIntegrations: waysOut,
+  createIntegration: waysOut,
+  updateIntegration: waysOut,
+  removeIntegration: waysOut,
+  testIntegration: waysOut,
+  testMail: waysOut,
+  listDeliveries: schedulesRead,
+  delivery: schedulesRead,
+  sendDeliveryAgain: schedulesWrite,
+  listPullRequests: schedulesRead,
+  allowPullRequest: schedulesWrite,
 
   getAuditLogs: { scope: 'account', anyOf: ['audit:read'], features: ['audit_logs'] },
 

@@ -37,6 +37,13 @@ export async function listFor(db: Db, workspaceId: number, event: string): Promi
   return rows
 }
 
+/** Deleted ones too: their deliveries stay readable. */
+export async function exists(db: Db, workspaceId: number, id: number): Promise<boolean> {
+  const { rows } = await sql`/* webhook_exists */ select 1 from webhook
+    where workspace_id = ${workspaceId} and id = ${id}`.execute(db)
+  return rows.length > 0
+}
+
 /** Locked to the end of the transaction. */
 export async function lock(tx: Db, workspaceId: number, id: number): Promise<Webhook | null> {
   const { rows } = await sql<Webhook>`/* webhook_lock */ select ${columns} from webhook h

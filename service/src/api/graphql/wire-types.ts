@@ -54,6 +54,10 @@ export type Query = {
   boltScheduleName: Maybe<BoltScheduleSummary>;
   listUsers: Maybe<Users>;
   listWorkspaces: Maybe<Workspaces>;
+  /** Newest first; limit 1 to 1,000, 100 unless given. */
+  listDeliveries: Maybe<Deliveries>;
+  delivery: Maybe<DeliveryDetail>;
+  listIntegrations: Maybe<Integrations>;
   /** Keys of the account and of the workspaces that the caller may manage. */
   listApiKeys: Maybe<ApiKeys>;
   /** The caller's own keys. */
@@ -64,6 +68,8 @@ export type Query = {
   me: Maybe<Me>;
   /** The caller's own sessions that are open. */
   listSessions: Maybe<Sessions>;
+  /** The latest 200, latest first. */
+  listPullRequests: Maybe<PullRequests>;
   boltRun: Maybe<BoltRunDetail>;
   /** Newest first, by key: `after` is the id of the last run of the page before. limit: 1 to 1,000, 100 when left out. */
   boltRunPage: Maybe<BoltRunPage>;
@@ -71,6 +77,7 @@ export type Query = {
   boltSchedule: Maybe<BoltScheduleDetail>;
   /** For any cron and zone, saved or not. count: 1 to 20, 5 when left out. */
   nextFireTimes: Maybe<NextFireTimes>;
+  listWebhooks: Maybe<Webhooks>;
   /** The switches of the account, and those of the workspaces that the caller may see. */
   features: Maybe<Features>;
 };
@@ -134,6 +141,18 @@ export type QueryBoltScheduleNameArgs = {
 };
 
 
+export type QueryListDeliveriesArgs = {
+  filter?: InputMaybe<DeliveryFilter>;
+  offset?: InputMaybe<Scalars['Int']['input']>;
+  limit?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryDeliveryArgs = {
+  id: Scalars['String']['input'];
+};
+
+
 export type QuerySearchCommandLogArgs = {
   commandId: Scalars['Int']['input'];
   text: Scalars['String']['input'];
@@ -183,6 +202,8 @@ export type Mutation = {
   inviteUser: Maybe<Ok>;
   updateUserAccountType: Maybe<Ok>;
   disableUser: Maybe<Ok>;
+  /** A new series of tries, at once, under the same id. */
+  sendDeliveryAgain: Maybe<Ok>;
   createEnvironment: Maybe<EnvironmentSaved>;
   /** What is left out or null stays as it is; an empty text clears. */
   updateEnvironment: Maybe<EnvironmentSaved>;
@@ -192,18 +213,38 @@ export type Mutation = {
   deleteVariable: Maybe<Ok>;
   setSecret: Maybe<Ok>;
   deleteSecret: Maybe<Ok>;
+  createIntegration: Maybe<SavedIntegration>;
+  /** What is not given stays as it is; a setting with an empty value is taken away. */
+  updateIntegration: Maybe<Ok>;
+  /** Its secrets go; deliveries through it stay readable, and those that wait are given up. */
+  removeIntegration: Maybe<Ok>;
+  /** Sends a message that says that it is a test; Slack needs the channel to write to. */
+  testIntegration: Maybe<QueuedDelivery>;
+  /** Sends a mail that says that it is a test. */
+  testMail: Maybe<QueuedDelivery>;
   createApiKey: Maybe<CreatedApiKey>;
   revokeApiKey: Maybe<Ok>;
   createPersonalKey: Maybe<CreatedApiKey>;
   revokePersonalKey: Maybe<Ok>;
   /** Ends one of the caller's own sessions. */
   endSession: Maybe<Ok>;
+  /** Lets the present commit of a fork run. The commit is said, so that nobody allows what they have not seen. */
+  allowPullRequest: Maybe<AllowedPullRequest>;
   /** At most 100 runs at once; each is answered for itself. */
   cancelBoltRuns: Maybe<BoltRunAnswers>;
   /** As retryBoltRun, for at most 100 runs at once; each is answered for itself. */
   retryBoltRuns: Maybe<BoltRunAnswers>;
   /** What is left out or null stays as it is; an empty text clears; envVars replaces all variables. */
   updateBoltSchedule: Maybe<UpdateBoltSchedule>;
+  createWebhook: Maybe<CreatedWebhook>;
+  /** What is not given stays as it is. */
+  updateWebhook: Maybe<Ok>;
+  /** Its deliveries stay readable; those that wait are given up. */
+  deleteWebhook: Maybe<Ok>;
+  /** The old secrets sign beside the new one for so many hours, 24 unless given; 0 ends them at once. */
+  rotateWebhookSecret: Maybe<RotatedWebhookSecret>;
+  /** Sends a body that says that it is a test. */
+  testWebhook: Maybe<QueuedDelivery>;
   createWorkspace: Maybe<CreatedWorkspace>;
   /** Renames the selected workspace. */
   renameWorkspace: Maybe<Ok>;
@@ -289,6 +330,11 @@ export type MutationDisableUserArgs = {
 };
 
 
+export type MutationSendDeliveryAgainArgs = {
+  id: Scalars['String']['input'];
+};
+
+
 export type MutationCreateEnvironmentArgs = {
   environment: EnvironmentInput;
 };
@@ -333,6 +379,37 @@ export type MutationDeleteSecretArgs = {
 };
 
 
+export type MutationCreateIntegrationArgs = {
+  kind: IntegrationKind;
+  name?: InputMaybe<Scalars['String']['input']>;
+  settings?: InputMaybe<Array<IntegrationSettingInput>>;
+  secrets?: InputMaybe<Array<IntegrationSettingInput>>;
+};
+
+
+export type MutationUpdateIntegrationArgs = {
+  id: Scalars['Int']['input'];
+  settings?: InputMaybe<Array<IntegrationSettingInput>>;
+  secrets?: InputMaybe<Array<IntegrationSettingInput>>;
+};
+
+
+export type MutationRemoveIntegrationArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationTestIntegrationArgs = {
+  id: Scalars['Int']['input'];
+  address?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type MutationTestMailArgs = {
+  address: Scalars['String']['input'];
+};
+
+
 export type MutationCreateApiKeyArgs = {
   key: ApiKeyInput;
 };
@@ -358,6 +435,12 @@ export type MutationEndSessionArgs = {
 };
 
 
+export type MutationAllowPullRequestArgs = {
+  id: Scalars['Int']['input'];
+  commit: Scalars['String']['input'];
+};
+
+
 export type MutationCancelBoltRunsArgs = {
   scheduleRunIds: Array<Scalars['Int']['input']>;
 };
@@ -371,6 +454,33 @@ export type MutationRetryBoltRunsArgs = {
 export type MutationUpdateBoltScheduleArgs = {
   slug: Scalars['String']['input'];
   schedule: BoltScheduleChanges;
+};
+
+
+export type MutationCreateWebhookArgs = {
+  webhook: WebhookInput;
+};
+
+
+export type MutationUpdateWebhookArgs = {
+  id: Scalars['Int']['input'];
+  webhook: WebhookInput;
+};
+
+
+export type MutationDeleteWebhookArgs = {
+  id: Scalars['Int']['input'];
+};
+
+
+export type MutationRotateWebhookSecretArgs = {
+  id: Scalars['Int']['input'];
+  overlapHours?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type MutationTestWebhookArgs = {
+  id: Scalars['Int']['input'];
 };
 
 
@@ -812,6 +922,81 @@ export type Workspaces = {
   workspaces: Array<Workspace>;
 };
 
+export type DeliveryState =
+  | 'WAITING'
+  | 'DELIVERED'
+  /** Given up: refused, or tried for a day in vain. It can be sent again. */
+  | 'DEAD';
+
+export type DeliveryChannel =
+  | 'WEBHOOK'
+  | 'SLACK'
+  | 'MAIL'
+  | 'TEAMS'
+  | 'PAGERDUTY'
+  | 'INCIDENT_IO'
+  | 'DATADOG'
+  | 'NEW_RELIC'
+  | 'GITHUB'
+  | 'GITLAB';
+
+export type DeliveryOutcome =
+  | 'DELIVERED'
+  /** It may pass: it is tried again, unless that was the last time. */
+  | 'AGAIN'
+  | 'REFUSED';
+
+export type Delivery = {
+  /** The same over all tries; a webhook's receiver finds it in webhook-id. */
+  id: Scalars['String']['output'];
+  channel: DeliveryChannel;
+  webhookId: Maybe<Scalars['Int']['output']>;
+  integrationId: Maybe<Scalars['Int']['output']>;
+  /** A mail address or a channel; empty where the webhook or integration says it all. */
+  address: Scalars['String']['output'];
+  event: Scalars['String']['output'];
+  runId: Maybe<Scalars['Int']['output']>;
+  /** Empty when it is about no schedule. */
+  scheduleSlug: Scalars['String']['output'];
+  state: DeliveryState;
+  tries: Scalars['Int']['output'];
+  /** Null when it is due at once, or has ended. */
+  nextTryDttm: Maybe<Scalars['Timestamp']['output']>;
+  createdDttm: Scalars['Timestamp']['output'];
+  endDttm: Maybe<Scalars['Timestamp']['output']>;
+};
+
+export type DeliveryTry = {
+  number: Scalars['Int']['output'];
+  startDttm: Scalars['Timestamp']['output'];
+  durationMs: Scalars['Int']['output'];
+  /** Of the answer; null when there was none. */
+  status: Maybe<Scalars['Int']['output']>;
+  outcome: DeliveryOutcome;
+  /** The beginning of the answer, or why there was none. */
+  answer: Scalars['String']['output'];
+};
+
+export type Deliveries = {
+  ok: Scalars['Boolean']['output'];
+  deliveries: Array<Delivery>;
+};
+
+export type DeliveryDetail = {
+  ok: Scalars['Boolean']['output'];
+  delivery: Delivery;
+  /** What the message was made from, as JSON. */
+  bodyJson: Scalars['String']['output'];
+  each: Array<DeliveryTry>;
+};
+
+export type DeliveryFilter = {
+  state?: InputMaybe<DeliveryState>;
+  channel?: InputMaybe<DeliveryChannel>;
+  webhookId?: InputMaybe<Scalars['Int']['input']>;
+  runId?: InputMaybe<Scalars['Int']['input']>;
+};
+
 export type SecretKind =
   /** a variable whose value is secret */
   | 'VARIABLE'
@@ -848,6 +1033,48 @@ export type EnvironmentInput = {
 export type EnvironmentSaved = {
   ok: Scalars['Boolean']['output'];
   slug: Scalars['String']['output'];
+};
+
+export type IntegrationKind =
+  | 'SLACK'
+  | 'TEAMS'
+  | 'PAGERDUTY'
+  | 'INCIDENT_IO'
+  | 'DATADOG'
+  | 'NEW_RELIC'
+  | 'GITHUB'
+  | 'GITLAB';
+
+export type IntegrationSetting = {
+  name: Scalars['String']['output'];
+  value: Scalars['String']['output'];
+};
+
+export type Integration = {
+  id: Scalars['Int']['output'];
+  kind: IntegrationKind;
+  /** Of a Teams channel, as schedules name it; empty for the kinds of which a workspace has one. */
+  name: Scalars['String']['output'];
+  settings: Array<IntegrationSetting>;
+  /** Which secrets are stored. */
+  secretNames: Array<Scalars['String']['output']>;
+  createdDttm: Scalars['Timestamp']['output'];
+  updatedDttm: Scalars['Timestamp']['output'];
+};
+
+export type Integrations = {
+  ok: Scalars['Boolean']['output'];
+  integrations: Array<Integration>;
+};
+
+export type SavedIntegration = {
+  ok: Scalars['Boolean']['output'];
+  id: Scalars['Int']['output'];
+};
+
+export type IntegrationSettingInput = {
+  name: Scalars['String']['input'];
+  value: Scalars['String']['input'];
 };
 
 export type ApiKeyKind =
@@ -982,6 +1209,44 @@ export type Session = {
 export type Sessions = {
   ok: Scalars['Boolean']['output'];
   sessions: Array<Session>;
+};
+
+export type PullRequestState =
+  | 'OPEN'
+  | 'CLOSED'
+  | 'MERGED';
+
+export type PullRequest = {
+  id: Scalars['Int']['output'];
+  /** github or gitlab */
+  provider: Scalars['String']['output'];
+  /** host and path, such as github.com/acme/shop */
+  repository: Scalars['String']['output'];
+  number: Scalars['Int']['output'];
+  title: Scalars['String']['output'];
+  url: Scalars['String']['output'];
+  author: Scalars['String']['output'];
+  headCommit: Scalars['String']['output'];
+  headBranch: Scalars['String']['output'];
+  baseBranch: Scalars['String']['output'];
+  /** Its changes come from another repository: it runs once a member has allowed the commit. */
+  isFork: Scalars['Boolean']['output'];
+  state: PullRequestState;
+  /** Its present commit waits to be allowed. */
+  waits: Scalars['Boolean']['output'];
+  /** Who allowed the present commit; empty otherwise. */
+  allowedBy: Scalars['String']['output'];
+  updatedDttm: Scalars['Timestamp']['output'];
+};
+
+export type PullRequests = {
+  ok: Scalars['Boolean']['output'];
+  pullRequests: Array<PullRequest>;
+};
+
+export type AllowedPullRequest = {
+  ok: Scalars['Boolean']['output'];
+  runIds: Array<Scalars['Int']['output']>;
 };
 
 export type BoltRunPhase =
@@ -1134,6 +1399,51 @@ export type NextFireTimes = {
   ok: Scalars['Boolean']['output'];
   /** Empty for OFF. */
   times: Array<Scalars['Timestamp']['output']>;
+};
+
+export type Webhook = {
+  id: Scalars['Int']['output'];
+  url: Scalars['String']['output'];
+  description: Scalars['String']['output'];
+  /** bolt.run.started, bolt.run.completed, dinoai.run.completed */
+  events: Array<Scalars['String']['output']>;
+  enabled: Scalars['Boolean']['output'];
+  /** How many secrets each delivery is signed with: two while one is being exchanged. */
+  secretCount: Scalars['Int']['output'];
+  createdDttm: Scalars['Timestamp']['output'];
+};
+
+export type Webhooks = {
+  ok: Scalars['Boolean']['output'];
+  webhooks: Array<Webhook>;
+};
+
+export type CreatedWebhook = {
+  ok: Scalars['Boolean']['output'];
+  id: Scalars['Int']['output'];
+  /** Shown this once. */
+  secret: Scalars['String']['output'];
+};
+
+export type RotatedWebhookSecret = {
+  ok: Scalars['Boolean']['output'];
+  /** Shown this once. */
+  secret: Scalars['String']['output'];
+};
+
+/** A delivery that was queued: what became of it is told by `delivery`. */
+export type QueuedDelivery = {
+  ok: Scalars['Boolean']['output'];
+  deliveryId: Scalars['String']['output'];
+};
+
+export type WebhookInput = {
+  /** Needed for a new one; https:// unless the operator allowed more. */
+  url?: InputMaybe<Scalars['String']['input']>;
+  description?: InputMaybe<Scalars['String']['input']>;
+  /** Needed for a new one, at least one. */
+  events?: InputMaybe<Array<Scalars['String']['input']>>;
+  enabled?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
 export type AccountFeatures = {

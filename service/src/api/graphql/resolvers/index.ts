@@ -1,23 +1,31 @@
 // Every operation that is served, by area. A name that contract/ lacks, or that contract/ has and this lacks, stops
 // the service at its start.
 import { auditResolvers } from './audit.ts'
+import { deliveryResolvers } from './deliveries.ts'
 import { environmentResolvers } from './environments.ts'
+import { integrationResolvers } from './integrations.ts'
 import { keyResolvers } from './keys.ts'
 import { logResolvers } from './logs.ts'
 import { peopleResolvers } from './people.ts'
+import { pullRequestResolvers } from './pull-requests.ts'
 import { runResolvers } from './runs.ts'
 import { scheduleResolvers } from './schedules.ts'
 import { userResolvers } from './users.ts'
+import { webhookResolvers } from './webhooks.ts'
 import { workspaceResolvers } from './workspaces.ts'
 
 export const resolvers = {
   ...auditResolvers,
+  ...deliveryResolvers,
   ...environmentResolvers,
+  ...integrationResolvers,
   ...keyResolvers,
   ...logResolvers,
   ...peopleResolvers,
+  ...pullRequestResolvers,
   ...runResolvers,
   ...scheduleResolvers,
   ...userResolvers,
+  ...webhookResolvers,
   ...workspaceResolvers,
 }
