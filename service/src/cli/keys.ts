@@ -4,8 +4,8 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../app/keys.ts'
 import { CAPABILITIES } from '../domain/capability.ts'
 import { keyStart } from '../domain/key.ts'
 import { withApp } from './app.ts'
-import { addCommand, addNoun, arg, type Shell } from './command.ts'
-import { several, WORKSPACE, wholeNumber } from './options.ts'
+import { addCommand, addNoun, type Shell } from './command.ts'
+import { numberArg, several, WORKSPACE, wholeNumber } from './options.ts'
 import { pairs, table } from './table.ts'
 
 interface CreateOptions {
@@ -147,7 +147,7 @@ function revoke(noun: Command, shell: Shell): void {
     shell,
     {
       name: 'revoke',
-      args: [arg('id', 'the number of the key').argParser((text: string) => String(wholeNumber(1, 2 ** 31 - 1)(text)))],
+      args: [numberArg('id', 'the number of the key')],
       summary: 'revoke a key; its next request is refused',
       examples: ['yardmaster keys revoke 3'],
     },

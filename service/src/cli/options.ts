@@ -1,7 +1,8 @@
 // Options and values that several commands share.
-import { InvalidArgumentError } from 'commander'
+import { type Argument, InvalidArgumentError } from 'commander'
 import type { AccountType } from '../domain/account-type.ts'
 import { ACCOUNT_TYPES, isAccountType } from '../domain/account-type.ts'
+import { arg } from './command.ts'
 
 export const WORKSPACE = ['--workspace <uid>', 'the workspace; may be left out when there is only one'] as const
 
@@ -16,6 +17,10 @@ export function accountType(text: string): AccountType {
   if (!isAccountType(word)) throw new InvalidArgumentError(`Allowed are ${ACCOUNT_TYPES.join(', ')}.`)
   return word
 }
+
+/** The number of something, from 1 on. */
+export const numberArg = (name: string, description: string): Argument =>
+  arg(name, description).argParser((text: string) => String(wholeNumber(1, 2 ** 31 - 1)(text)))
 
 export const wholeNumber =
   (from: number, to: number) =>

@@ -5,15 +5,18 @@ import { secretTexts } from '../config/describe.ts'
 import { registerAudit } from './audit.ts'
 import { addCommand, type Shell } from './command.ts'
 import { registerConfig } from './config.ts'
+import { registerDeliveries } from './deliveries.ts'
 import { registerDoctor } from './doctor.ts'
 import { registerEnvironments } from './environments.ts'
 import { failureOf } from './errors.ts'
 import { registerFeatures } from './features.ts'
+import { registerIntegrations } from './integrations.ts'
 import type { Cli } from './io.ts'
 import { registerKeys } from './keys.ts'
 import { registerSecrets } from './secrets.ts'
 import { registerSetup } from './setup.ts'
 import { registerUsers } from './users.ts'
+import { registerWebhooks } from './webhooks.ts'
 import { registerWorker } from './worker.ts'
 import { registerWorkspaces } from './workspaces.ts'
 
@@ -75,6 +78,9 @@ export function buildProgram(shell: Shell): Command {
   registerEnvironments(program, shell)
   registerUsers(program, shell)
   registerKeys(program, shell)
+  registerIntegrations(program, shell)
+  registerWebhooks(program, shell)
+  registerDeliveries(program, shell)
   registerFeatures(program, shell)
   registerAudit(program, shell)
   registerSecrets(program, shell)
