@@ -5,6 +5,9 @@ import { outgoingHttp } from '../adapters/outgoing-http.ts'
 import { chainHandler } from '../app/chains.ts'
 import type { App } from '../app/context.ts'
 import { selfHealingHandler } from '../app/healing.ts'
+import { pullRequestHandler } from '../app/pull-request-results.ts'
+import { incidentHandler } from '../app/incidents.ts'
+import { noticeHandler } from '../app/notices.ts'
 import type { RunEventHandler } from '../app/run-events.ts'
 import { webhookHandler } from '../app/webhooks.ts'
 import type { Config } from '../config/schema.ts'
@@ -29,7 +32,10 @@ export interface DeliveryDeps {
 const handlersOf = (app: App, healer: Healer | null): RunEventHandler[] => [
   chainHandler(app),
   webhookHandler(app),
+  noticeHandler(app),
+  incidentHandler(app),
   selfHealingHandler(app, healer),
+  pullRequestHandler(app),
 ]
 
 function channelsOf(config: Config, app: App, mailer: Mailer): Channel[] {

@@ -8,6 +8,7 @@ import { resolvers } from '../api/graphql/resolvers/index.ts'
 import { registerGraphQL } from '../api/graphql/route.ts'
 import { createSchema, operationsOf } from '../api/graphql/schema.ts'
 import { registerArtifacts } from '../api/http/artifacts.ts'
+import { registerGitHooks } from '../api/http/git-hooks.ts'
 import { registerGraphiql } from '../api/http/graphiql.ts'
 import { registerHealth } from '../api/http/health.ts'
 import { registerLogs } from '../api/http/logs.ts'
@@ -19,6 +20,7 @@ import { createServer } from '../api/server.ts'
 import { createSignInLimiter } from '../api/sign-in-limit.ts'
 import { authenticate } from '../app/authenticate.ts'
 import type { App, Context } from '../app/context.ts'
+import type { PushedBranch } from '../app/git-hooks.ts'
 import { RefusalRecorder } from '../app/refusals.ts'
 import type { Config } from '../config/schema.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
@@ -34,6 +36,8 @@ export async function createHttp(
     readonly blobs: BlobStore
     /** Shown beside those of the server. */
     readonly metrics?: readonly Metric[]
+    /** A branch has new commits: whoever reads files of it may look. */
+    readonly onPushed?: (pushed: PushedBranch) => void
   },
   node: nodes.NodeInfo,
   state: { readonly draining: boolean },
@@ -91,6 +95,7 @@ export async function createHttp(
     })
     registerArtifacts(server, { app, blobs: opened.blobs })
     registerLogs(server, { app })
+    registerGitHooks(server, { app, onPushed: opened.onPushed ?? (() => {}) })
     registerGraphiql(server, { personOf: (request) => signedInContext(app, request) })
   }
   return server

@@ -22,6 +22,8 @@ export interface RunPlan {
   readonly actorEmail: string
   readonly reason: string
   readonly branch: string
+  /** Exactly this commit, whatever the branch has come to; the branch's head otherwise. */
+  readonly commit?: string | null
   readonly prNumber: number | null
   readonly parentRunId: number | null
   readonly retryOf: number | null

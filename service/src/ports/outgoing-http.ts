@@ -6,12 +6,14 @@ export interface OutgoingRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** Of the answer, in bytes, where 64 KiB are too little. */
+  readonly largestAnswer?: number
 }
 
 export interface OutgoingAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB; the rest is not read. */
+  /** At most 64 KiB, or what was asked for; the rest is not read. */
   readonly body: string
 }
 

@@ -64,12 +64,13 @@ export async function insert(tx: Db, plan: RunPlan, turn: 'go' | 'wait'): Promis
     id: number
   }>`/* run_insert */ insert into run (workspace_id, schedule_id, environment_id,
       cause, due_at, state, actor, actor_email, reason, branch, pr_number, parent_run_id, retry_of, continue_on_error,
-      time_limit_seconds, released_at, late_at)
+      time_limit_seconds, released_at, late_at, wanted_commit)
     values (${plan.workspaceId}, ${plan.scheduleId}, ${plan.environmentId}, ${plan.cause}, ${plan.dueAt}, 'waiting',
       ${plan.actor}, ${plan.actorEmail}, ${plan.reason}, ${plan.branch}, ${plan.prNumber}, ${plan.parentRunId},
       ${plan.retryOf}, ${plan.continueOnError}, ${plan.timeLimitSeconds},
       ${turn === 'go' ? sql`clock_timestamp()` : null},
-      (select clock_timestamp() + sla_seconds * interval '1 second' from schedule where id = ${plan.scheduleId}))
+      (select clock_timestamp() + sla_seconds * interval '1 second' from schedule where id = ${plan.scheduleId}),
+      ${plan.commit ?? null})
     on conflict (schedule_id, due_at) where due_at is not null do nothing
     returning id`.execute(tx)
   return rows[0]?.id ?? null

@@ -3,6 +3,8 @@ import type { Channel } from '../../ports/channel.ts'
 import type { Mailer } from '../../ports/mailer.ts'
 import type { ChannelDeps } from './api.ts'
 import { datadogChannel } from './datadog.ts'
+import { githubChannel } from './github.ts'
+import { gitlabChannel } from './gitlab.ts'
 import { incidentIoChannel } from './incident-io.ts'
 import { mailChannel } from './mail.ts'
 import { newRelicChannel } from './new-relic.ts'
@@ -19,5 +21,7 @@ export function messageChannels(deps: ChannelDeps & { readonly mailer: Mailer })
     incidentIoChannel(deps),
     datadogChannel(deps),
     newRelicChannel(deps),
+    githubChannel(deps),
+    gitlabChannel(deps),
   ]
 }

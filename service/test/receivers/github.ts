@@ -1,0 +1,76 @@
+// GitHub's REST interface, as far as pull requests go: statuses of commits, comments of issues, the list of pulls.
+import { z } from 'zod'
+import { type Answer, type Asked, parseBody, type Receiver, startReceiver } from './receiver.ts'
+
+export interface GithubReceiver extends Receiver {
+  readonly token: string
+  readonly statuses: readonly { readonly commit: string; readonly state: string; readonly context: string }[]
+  readonly comments: { readonly id: number; readonly number: number; body: string }[]
+  /** What the list of pulls answers. */
+  pulls: unknown[]
+}
+
+const TOKEN = 'ghp_test-token-of-a-repository'
+const PATH = '/repos/acme/shop'
+const status = z.strictObject({
+  state: z.enum(['error', 'failure', 'pending', 'success']),
+  target_url: z.url().optional(),
+  description: z.string().max(140).optional(),
+  context: z.string().min(1).optional(),
+})
+const comment = z.strictObject({ body: z.string().min(1).max(65_536) })
+
+const fault = (code: number, message: string): Answer => ({ status: code, json: { message } })
+
+export async function githubReceiver(): Promise<GithubReceiver> {
+  const statuses: { commit: string; state: string; context: string }[] = []
+  const comments: { id: number; number: number; body: string }[] = []
+
+  const handle = (asked: Asked): Answer => {
+    const { method, path, headers } = asked
+    if (headers.authorization !== `Bearer ${TOKEN}`) return fault(401, 'Bad credentials')
+    if ((headers['user-agent'] ?? '') === '') return fault(403, 'Request forbidden by administrative rules')
+    if (headers['x-github-api-version'] !== '2022-11-28') return fault(400, 'unsupported version')
+    if (method === 'GET' && path === `${PATH}/pulls`) return { status: 200, json: receiver.pulls }
+    const [, commit] = /^\/repos\/acme\/shop\/statuses\/([0-9a-f]{40})$/.exec(path) ?? []
+    if (method === 'POST' && commit !== undefined) {
+      const read = parseBody(asked, status)
+      if ('fault' in read) return fault(422, read.fault)
+      statuses.push({ commit, state: read.body.state, context: read.body.context ?? 'default' })
+      return { status: 201, json: { id: statuses.length, state: read.body.state } }
+    }
+    const [, number] = /^\/repos\/acme\/shop\/issues\/(\d+)\/comments$/.exec(path) ?? []
+    if (number !== undefined) return method === 'GET' ? listed(asked, Number(number)) : written(asked, Number(number))
+    const [, id] = /^\/repos\/acme\/shop\/issues\/comments\/(\d+)$/.exec(path) ?? []
+    return method === 'PATCH' && id !== undefined ? changed(asked, Number(id)) : fault(404, 'Not Found')
+  }
+
+  const listed = ({ query }: Asked, number: number): Answer => {
+    const [size, page] = [Number(query.get('per_page') ?? 30), Number(query.get('page') ?? 1)]
+    const of = comments.filter((one) => one.number === number)
+    return { status: 200, json: of.slice((page - 1) * size, page * size).map(({ id, body }) => ({ id, body })) }
+  }
+  const written = (asked: Asked, number: number): Answer => {
+    const read = parseBody(asked, comment)
+    if ('fault' in read) return fault(422, read.fault)
+    const made = { id: 1000 + comments.length, number, body: read.body.body }
+    comments.push(made)
+    return { status: 201, json: { id: made.id, body: made.body } }
+  }
+  const changed = (asked: Asked, id: number): Answer => {
+    const read = parseBody(asked, comment)
+    if ('fault' in read) return fault(422, read.fault)
+    const found = comments.find((one) => one.id === id)
+    if (found === undefined) return fault(404, 'Not Found')
+    found.body = read.body.body
+    return { status: 200, json: { id, body: found.body } }
+  }
+
+  const receiver: GithubReceiver = Object.assign(await startReceiver(handle), {
+    token: TOKEN,
+    statuses,
+    comments,
+    pulls: [] as unknown[],
+  })
+  return receiver
+}
