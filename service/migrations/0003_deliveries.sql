@@ -126,6 +126,9 @@ create index delivery_unsettled on delivery (channel, state) where state in ('wa
 create index delivery_ended on delivery (ended_at) where ended_at is not null;
 create index delivery_line on delivery (workspace_id, line, created_at) where line is not null;
 create index delivery_list on delivery (workspace_id, created_at desc);
+-- What was told to incident services about a schedule, by line.
+create index delivery_incident on delivery (schedule_id, line, created_at desc)
+  where channel in ('pagerduty', 'incident_io', 'datadog', 'new_relic');
 create index delivery_run on delivery (run_id) where run_id is not null;
 
 create table delivery_try (
@@ -168,3 +171,18 @@ create unique index healing_of_schedule on healing_request (schedule_id) where s
 create unique index healing_of_cause on healing_request (workspace_id, cause)
   where state in ('waiting', 'started', 'proposed');
 create index healing_open on healing_request (id) where state = 'waiting';
+
+-- The words of a workspace in place of the built-in ones, by the slug that notifications of schedules name.
+create table message_template (
+  id            integer generated always as identity primary key,
+  workspace_id  integer not null references workspace,
+  slug          text not null,
+  name          text not null,
+  channel       text not null check (channel in ('slack', 'email', 'teams')),
+  -- Of a mail; empty is the built-in one.
+  subject       text not null default '',
+  text          text not null,
+  created_at    timestamptz not null default clock_timestamp(),
+  updated_at    timestamptz not null default clock_timestamp(),
+  unique (workspace_id, slug)
+);

@@ -49,6 +49,8 @@ export const EVENTS = {
   schedule_deleted: { id: 72, source: 'schedules' },
   schedule_suspended: { id: 73, source: 'schedules' },
   schedule_resumed: { id: 74, source: 'schedules' },
+  schedule_sync_requested: { id: 75, source: 'schedules' },
+  schedule_files_synced: { id: 76, source: 'schedules' },
   run_triggered: { id: 80, source: 'runs' },
   run_canceled: { id: 81, source: 'runs' },
   run_retried: { id: 82, source: 'runs' },
@@ -63,6 +65,10 @@ export const EVENTS = {
   integration_updated: { id: 101, source: 'integrations' },
   integration_removed: { id: 102, source: 'integrations' },
   integration_tested: { id: 103, source: 'integrations' },
+  message_template_created: { id: 104, source: 'integrations' },
+  message_template_updated: { id: 105, source: 'integrations' },
+  message_template_deleted: { id: 106, source: 'integrations' },
+  pull_request_allowed: { id: 110, source: 'runs' },
 } as const satisfies Readonly<Record<string, { id: number; source: EventSource }>>
 
 export type EventType = keyof typeof EVENTS

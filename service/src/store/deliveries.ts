@@ -252,10 +252,16 @@ export async function countOpen(db: Db): Promise<{ channel: string; state: Deliv
   return rows
 }
 
-/** Those that ended so long ago, with their tries. Gives how many. */
+/**
+ * Those that ended so long ago, with their tries. Gives how many. The last of a line that left something open stays: whoever
+ * closes it must know what it is.
+ */
 export async function deleteOld(db: Db, days: number, limit: number): Promise<number> {
   const done = await sql`/* delivery_delete_old */ delete from delivery where id in (
-      select id from delivery where ended_at < clock_timestamp() - ${days}::integer * interval '1 day'
-      order by ended_at limit ${limit} for update skip locked)`.execute(db)
+      select d.id from delivery d where d.ended_at < clock_timestamp() - ${days}::integer * interval '1 day'
+        and not (d.line is not null and d.result @> '{"open": true}' and not exists (
+          select 1 from delivery e where e.workspace_id = d.workspace_id and e.line = d.line
+            and (e.created_at, e.id) > (d.created_at, d.id)))
+      order by d.ended_at limit ${limit} for update of d skip locked)`.execute(db)
   return Number(done.numAffectedRows ?? 0n)
 }

@@ -430,6 +430,32 @@ export interface HealingRequestTable {
   ended_at: NullableTime
 }
 
+export interface ScheduleSyncTable {
+  workspace_id: number
+  repository_url: string
+  branch: string
+  commit_hash: Generated<string>
+  fetched_at: NullableTime
+  synced_at: NullableTime
+  checked_at: ColumnType<Date, string, string>
+  warning: Generated<string>
+  settings: Generated<string>
+  files: Generated<unknown>
+  findings: Generated<unknown>
+}
+
+export interface MessageTemplateTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  slug: string
+  name: string
+  channel: string
+  subject: Generated<string>
+  text: string
+  created_at: Time
+  updated_at: Time
+}
+
 export interface Tables {
   account: AccountTable
   workspace: WorkspaceTable
@@ -463,4 +489,5 @@ export interface Tables {
   delivery: DeliveryTable
   delivery_try: DeliveryTryTable
   healing_request: HealingRequestTable
+  schedule_sync: ScheduleSyncTable
 }

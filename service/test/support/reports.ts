@@ -3,6 +3,12 @@ import type { IncidentNews } from '../../src/domain/messages/incident.ts'
 import type { Notice } from '../../src/domain/messages/notice.ts'
 import type { NoticeEvent } from '../../src/domain/messages/words.ts'
 import type { ReportedCommand, RunReport } from '../../src/domain/run-report.ts'
+import type {
+  DatadogIntegration,
+  IncidentIoIntegration,
+  NewRelicIntegration,
+  PagerDutyIntegration,
+} from '../../src/domain/schedule.ts'
 
 const RUN = 'https://yard.example.com/workspaces/wsp_1/runs/412'
 
@@ -147,3 +153,42 @@ export const news = <Entry>(report: RunReport, entry: Entry): IncidentNews<Entry
   entry,
   key: 'yardmaster-6f0b7b7e-1d0a-4f63-9d5c-8a4f2f9f6f11',
 })
+
+export const PAGERDUTY_ENTRY: PagerDutyIntegration = {
+  fromEmail: 'oncall@example.com',
+  serviceId: 'PSERVICE',
+  serviceName: 'Warehouse',
+  incidentTypeDisplayName: 'Data incident',
+  incidentTypeName: 'data_incident',
+  priorityId: 'PPRIO',
+  priorityName: 'P2',
+  urgency: 'HIGH',
+  escalationPolicyId: 'PESC',
+  escalationPolicyName: 'Data on call',
+  assigneeIds: [],
+  assigneeNames: [],
+}
+
+export const INCIDENT_IO_ENTRY: IncidentIoIntegration = {
+  visibility: 'PUBLIC',
+  statusId: null,
+  status: null,
+  typeId: null,
+  type: null,
+  mode: 'standard',
+  severityId: null,
+  severity: null,
+}
+
+export const DATADOG_ENTRY: DatadogIntegration = {
+  severity: 'SEV-2',
+  severityName: 'High',
+  customerImpacted: true,
+  state: null,
+  stateName: null,
+  commanderUserId: 'a3bb189e-8bf9-4888-9912-ace4e6543002',
+  commanderUserName: 'Ana',
+  notificationHandles: ['@slack-data'],
+}
+
+export const NEW_RELIC_ENTRY: NewRelicIntegration = { environment: 'production' }

@@ -8,6 +8,10 @@ export interface Received {
   readonly recipients: readonly string[]
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly text: string
+  /** Empty for a mail of text alone. */
+  readonly html: string
+  /** As it came. */
+  readonly raw: string
 }
 
 export interface TestSmtp extends AsyncDisposable {
@@ -16,7 +20,12 @@ export interface TestSmtp extends AsyncDisposable {
   readonly received: readonly Received[]
 }
 
-export async function testSmtp(options: SMTPServerOptions = {}, host = '127.0.0.1'): Promise<TestSmtp> {
+/** @param judge why a mail is not taken; null takes it */
+export async function testSmtp(
+  options: SMTPServerOptions = {},
+  host = '127.0.0.1',
+  judge: (mail: Received) => Error | null = () => null,
+): Promise<TestSmtp> {
   const received: Received[] = []
   const server = new SMTPServer({
     authOptional: true,
@@ -26,8 +35,10 @@ export async function testSmtp(options: SMTPServerOptions = {}, host = '127.0.0.
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
         const recipients = session.envelope.rcptTo.map((one) => one.address)
-        received.push({ recipients, ...parse(Buffer.concat(chunks).toString()) })
-        done()
+        const mail = { recipients, ...parse(Buffer.concat(chunks).toString()) }
+        const fault = judge(mail)
+        if (fault === null) received.push(mail)
+        done(fault)
       })
     },
     ...options,
@@ -65,7 +76,24 @@ export async function rudeServer(speak: (socket: Socket) => void): Promise<Async
   }
 }
 
-function parse(raw: string): Pick<Received, 'headers' | 'text'> {
+function parse(raw: string): Omit<Received, 'recipients'> {
+  const { headers, body } = split(raw)
+  const boundary = /^multipart\/alternative\b.*\bboundary="?([^";]+)"?/.exec(
+    headers.get('content-type')?.[0] ?? '',
+  )?.[1]
+  if (boundary === undefined) return { headers, text: decoded(headers, body), html: '', raw }
+  const parts = body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => split(part.replace(/^\r\n/, '')))
+  const part = (type: string): string => {
+    const found = parts.find((one) => one.headers.get('content-type')?.[0]?.startsWith(type))
+    return found === undefined ? '' : decoded(found.headers, found.body)
+  }
+  return { headers, text: part('text/plain'), html: part('text/html'), raw }
+}
+
+function split(raw: string): { headers: Map<string, string[]>; body: string } {
   const end = raw.indexOf('\r\n\r\n')
   const headers = new Map<string, string[]>()
   for (const line of raw
@@ -76,9 +104,13 @@ function parse(raw: string): Pick<Received, 'headers' | 'text'> {
     const name = line.slice(0, at).toLowerCase()
     headers.set(name, [...(headers.get(name) ?? []), line.slice(at + 1).trim()])
   }
-  const body = raw.slice(end + 4)
-  const quoted = headers.get('content-transfer-encoding')?.[0] === 'quoted-printable'
-  return { headers, text: (quoted ? unquote(body) : body).replaceAll('\r\n', '\n') }
+  return { headers, body: raw.slice(end + 4) }
+}
+
+function decoded(headers: ReadonlyMap<string, readonly string[]>, body: string): string {
+  const encoding = headers.get('content-transfer-encoding')?.[0]
+  if (encoding === 'base64') return Buffer.from(body, 'base64').toString().replaceAll('\r\n', '\n')
+  return (encoding === 'quoted-printable' ? unquote(body) : body).replaceAll('\r\n', '\n')
 }
 
 function unquote(text: string): string {

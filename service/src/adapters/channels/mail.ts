@@ -1,7 +1,7 @@
 // Notices by mail, through the mail server of the service. The id of the delivery is the mail's Message-ID: a receiver can
 // tell a repetition.
 import { renderMail } from '../../domain/messages/mail.ts'
-import type { Notice } from '../../domain/messages/notice.ts'
+import { noticeOf } from '../../domain/messages/notice.ts'
 import type { Channel } from '../../ports/channel.ts'
 import type { Mailer } from '../../ports/mailer.ts'
 import { MailRefused } from '../../ports/mailer.ts'
@@ -13,7 +13,7 @@ export function mailChannel(mailer: Mailer): Channel {
     kind: 'mail',
     send: async (out, signal) => {
       try {
-        await mailer.send({ id: out.id, to: out.address, ...renderMail(out.body as Notice) }, signal)
+        await mailer.send({ id: out.id, to: out.address, ...renderMail(noticeOf(out.event, out.body)) }, signal)
         const answer = mailer.kind === 'log' ? 'No mail server is set up: the text is in the log of the service.' : ''
         return { kind: 'delivered', status: null, answer }
       } catch (error) {

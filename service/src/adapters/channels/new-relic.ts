@@ -3,6 +3,8 @@ import type { IncidentNews } from '../../domain/messages/incident.ts'
 import { NO_FURTHER } from '../../domain/messages/incident.ts'
 import type { NewRelicAction } from '../../domain/messages/new-relic.ts'
 import { newRelicEvents } from '../../domain/messages/new-relic.ts'
+import type { TestBody } from '../../domain/messages/notice.ts'
+import { testReport } from '../../domain/messages/notice.ts'
 import type { NewRelicIntegration } from '../../domain/schedule.ts'
 import type { Channel, Outgoing } from '../../ports/channel.ts'
 import type { Api, ApiAnswer, ChannelDeps } from './api.ts'
@@ -29,7 +31,7 @@ function serviceOf(api: Api, out: Outgoing): IncidentService<NewRelicIntegration
     return answer
   }
   return {
-    test: () => post(out.body as IncidentNews<NewRelicIntegration>, 'test'),
+    test: () => post(testNews(out.body as TestBody), 'test'),
     // There is nothing to ask: what an event led to is decided over there.
     isOpen: async () => true,
     open: async (news) => ({
@@ -40,3 +42,9 @@ function serviceOf(api: Api, out: Outgoing): IncidentService<NewRelicIntegration
     close: (_, news) => post(news, 'close'),
   }
 }
+
+const testNews = (body: TestBody): IncidentNews<NewRelicIntegration> => ({
+  report: testReport(body),
+  entry: { environment: 'test' },
+  key: 'yardmaster-test',
+})

@@ -1,6 +1,7 @@
 // Messages by a bot: chat.postMessage and chat.update. Slack answers 200 also when it refuses. It has no key by which it
 // would know a repetition: when its answer is lost, the next try posts again.
 import type { Notice } from '../../domain/messages/notice.ts'
+import { noticeOf } from '../../domain/messages/notice.ts'
 import { renderSlack, renderSlackUpdate } from '../../domain/messages/slack.ts'
 import type { Channel, Outgoing, SendResult } from '../../ports/channel.ts'
 import type { Api, ApiAnswer, ChannelDeps } from './api.ts'
@@ -41,7 +42,7 @@ async function send(api: Api, out: Outgoing): Promise<SendResult> {
         json,
       }),
     )
-  const notice = out.body as Notice
+  const notice = noticeOf(out.event, out.body)
   if (notice.event === 'test' && out.address === '') return delivered(await method('auth.test', {}))
   const late = lateOf(out)
   // First what can be repeated: the notice that the run was late says how it ended. It may be gone by now.

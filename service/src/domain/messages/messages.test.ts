@@ -3,11 +3,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   brokenReport,
+  DATADOG_ENTRY,
   failedReport,
   hostileReport,
+  INCIDENT_IO_ENTRY,
   lateReport,
+  NEW_RELIC_ENTRY,
   news,
   notice,
+  PAGERDUTY_ENTRY,
   passedReport,
 } from '../../../test/support/reports.ts'
 import { datadogClosing, datadogFirst, datadogFurther, datadogIncident, datadogSummary } from './datadog.ts'
@@ -21,6 +25,7 @@ import {
 } from './incident-io.ts'
 import { renderMail } from './mail.ts'
 import { newRelicEvents } from './new-relic.ts'
+import { noticeOf } from './notice.ts'
 import { pagerDutyIncident, pagerDutyNote, pagerDutyResolution } from './pagerduty.ts'
 import { escapedWithin, renderSlack, renderSlackUpdate, type SlackMessage } from './slack.ts'
 import { renderTeams } from './teams.ts'
@@ -35,7 +40,7 @@ const NOTICES = {
   broken: notice('failed', brokenReport),
   passed: notice('passed', passedReport),
   late: notice('sla', lateReport),
-  test: notice('test', passedReport),
+  test: noticeOf('test', { workspace: passedReport.workspace, url: 'https://yard.example.com/workspaces/wsp_1' }),
 }
 
 for (const [name, one] of Object.entries(NOTICES)) {
@@ -56,79 +61,44 @@ test('the notice that a run is late says how it ended, as it was looked at', (t)
 const further = addFailure(NO_FURTHER, { ...failedReport, run: { ...failedReport.run, id: 413 } })
 
 test('what incident services are told is as it was looked at', (t) => {
-  const pagerduty = {
-    fromEmail: 'oncall@example.com',
-    serviceId: 'PSERVICE',
-    serviceName: 'Warehouse',
-    incidentTypeDisplayName: 'Data incident',
-    incidentTypeName: 'data_incident',
-    priorityId: 'PPRIO',
-    priorityName: 'P2',
-    urgency: 'HIGH',
-    escalationPolicyId: 'PESC',
-    escalationPolicyName: 'Data on call',
-    assigneeIds: [],
-    assigneeNames: [],
-  }
-  const failed = news(failedReport, pagerduty)
+  const failed = news(failedReport, PAGERDUTY_ENTRY)
   t.assert.fileSnapshot(
     {
       create: pagerDutyIncident(failed),
-      createForPeople: pagerDutyIncident(news(brokenReport, { ...pagerduty, assigneeIds: ['PUSER'] })),
+      createForPeople: pagerDutyIncident(news(brokenReport, { ...PAGERDUTY_ENTRY, assigneeIds: ['PUSER'] })),
       note: pagerDutyNote(failed),
-      resolve: pagerDutyResolution(news(passedReport, pagerduty)),
+      resolve: pagerDutyResolution(news(passedReport, PAGERDUTY_ENTRY)),
     },
     file('pagerduty.json'),
     asJson,
   )
-  const incidentIo = {
-    visibility: 'PUBLIC',
-    statusId: null,
-    status: null,
-    typeId: null,
-    type: null,
-    mode: 'standard',
-    severityId: null,
-    severity: null,
-  }
-  const atIo = news(failedReport, incidentIo)
+  const atIo = news(failedReport, INCIDENT_IO_ENTRY)
   const ids = { severityId: '01SEV', statusId: '01STATUS', typeId: '01TYPE' }
   const summary = incidentIoSummary(incidentIoFirst(atIo), further)
   t.assert.fileSnapshot(
     {
       create: incidentIoIncident(atIo, '0b1e6c1e-8d5c-4a7e-9a53-0d8b6a1f2c3d', ids),
       further: incidentIoFurther(summary),
-      close: incidentIoClosing(news(passedReport, incidentIo), summary, '01CLOSED'),
+      close: incidentIoClosing(news(passedReport, INCIDENT_IO_ENTRY), summary, '01CLOSED'),
     },
     file('incident-io.json'),
     asJson,
   )
-  const datadog = {
-    severity: 'SEV-2',
-    severityName: 'High',
-    customerImpacted: true,
-    state: null,
-    stateName: null,
-    commanderUserId: '00000000-0000-0000-0000-000000000001',
-    commanderUserName: 'Ana',
-    notificationHandles: ['@slack-data'],
-  }
-  const atDatadog = news(failedReport, datadog)
+  const atDatadog = news(failedReport, DATADOG_ENTRY)
   const told = datadogSummary(datadogFirst(atDatadog), further)
   t.assert.fileSnapshot(
     {
       create: datadogIncident(atDatadog),
       further: datadogFurther('an-id', told),
-      close: datadogClosing('an-id', news(passedReport, datadog), told),
+      close: datadogClosing('an-id', news(passedReport, DATADOG_ENTRY), told),
     },
     file('datadog.json'),
     asJson,
   )
-  const newRelic = { environment: 'production' }
   t.assert.fileSnapshot(
     {
-      open: newRelicEvents(news(failedReport, newRelic), 'open', 'a-delivery'),
-      close: newRelicEvents(news(passedReport, newRelic), 'close', 'a-delivery'),
+      open: newRelicEvents(news(failedReport, NEW_RELIC_ENTRY), 'open', 'a-delivery'),
+      close: newRelicEvents(news(passedReport, NEW_RELIC_ENTRY), 'close', 'a-delivery'),
     },
     file('new-relic.json'),
     asJson,

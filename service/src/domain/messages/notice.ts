@@ -19,3 +19,41 @@ export interface Notice {
   readonly report: RunReport
   readonly template: TemplateText | null
 }
+
+/** What is kept with the delivery of a test. */
+export interface TestBody {
+  readonly workspace: { readonly uid: string; readonly name: string }
+  /** Where the workspace is looked at. */
+  readonly url: string
+}
+
+/** There is no run: only the workspace and the link are shown of it. */
+export const testReport = ({ workspace, url }: TestBody): RunReport => ({
+  workspace,
+  schedule: { slug: '', name: workspace.name, uuid: '' },
+  run: {
+    id: 0,
+    state: 'succeeded',
+    detail: '',
+    actor: '',
+    actorEmail: '',
+    reason: '',
+    startDttm: '',
+    endDttm: null,
+    seconds: null,
+    branch: '',
+    commitHash: '',
+    prNumber: null,
+    parentScheduleRunId: null,
+    slaSeconds: null,
+  },
+  commands: [],
+  failedNodes: [],
+  failedNodeCount: 0,
+  links: { run: url, failedCommand: null },
+  apiUrl: '',
+})
+
+/** What a delivery to people holds, a test or a notice. */
+export const noticeOf = (event: string, body: unknown): Notice =>
+  event === 'test' ? { event, report: testReport(body as TestBody), template: null } : (body as Notice)

@@ -13,6 +13,7 @@ import {
   moreNodes,
   nodeText,
   oneLine,
+  openLabel,
   plain,
   summary,
 } from './words.ts'
@@ -87,7 +88,7 @@ export function renderSlack(notice: Notice): SlackMessage {
   const text = `${MARKS[event]} ${escapedWithin(title, MOST_TEXT - 40)}`
   if (template !== null) {
     const filled = cut(fill(template.text, report, event, escapeSlack), MOST_TEXT * 3)
-    return { text, blocks: [...chunks(filled).map(section), ...actions(report)] }
+    return { text, blocks: [...chunks(filled).map(section), ...actions(report, event)] }
   }
   const header: SlackBlock = {
     type: 'header',
@@ -98,7 +99,7 @@ export function renderSlack(notice: Notice): SlackMessage {
     },
   }
   const under = section(escapedWithin(summary(report, event), MOST_TEXT))
-  if (event === 'test') return { text, blocks: [header, under, ...actions(report)] }
+  if (event === 'test') return { text, blocks: [header, under, ...actions(report, event)] }
   return {
     text,
     blocks: [
@@ -106,7 +107,7 @@ export function renderSlack(notice: Notice): SlackMessage {
       under,
       ...(event === 'failed' ? failure(report) : []),
       { type: 'section', fields: facts(report).map(field) },
-      ...actions(report),
+      ...actions(report, event),
     ],
   }
 }
@@ -134,7 +135,7 @@ function failure(report: RunReport): SlackBlock[] {
   return blocks
 }
 
-function actions(report: RunReport): SlackBlock[] {
+function actions(report: RunReport, event: NoticeEvent): SlackBlock[] {
   const { run, failedCommand: log } = report.links
   const button = (action: string, label: string, url: string): SlackButton => ({
     type: 'button',
@@ -143,7 +144,7 @@ function actions(report: RunReport): SlackBlock[] {
     action_id: action,
   })
   const elements = [
-    button('open_run', 'Open the run', run),
+    button('open_run', openLabel(event), run),
     ...(log === null ? [] : [button('open_log', 'Open the log', log)]),
   ].filter((one) => one.url.length <= MOST_URL)
   return elements.length === 0 ? [] : [{ type: 'actions', elements }]
@@ -172,7 +173,7 @@ export function renderSlackUpdate({ event, report }: Notice): SlackMessage {
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: `${MARKS[event]} ${title}`, emoji: true } },
       section(escapedWithin(summary(report, event), MOST_TEXT)),
-      ...actions(report),
+      ...actions(report, event),
     ],
   }
 }

@@ -4,7 +4,18 @@ import type { RunReport } from '../run-report.ts'
 import type { Notice } from './notice.ts'
 import { fill } from './template.ts'
 import type { NoticeEvent } from './words.ts'
-import { cut, facts, failedCommand, headline, lastLinesWithin, moreNodes, nodeText, plain, summary } from './words.ts'
+import {
+  cut,
+  facts,
+  failedCommand,
+  headline,
+  lastLinesWithin,
+  moreNodes,
+  nodeText,
+  openLabel,
+  plain,
+  summary,
+} from './words.ts'
 
 type Element = Readonly<Record<string, unknown>>
 
@@ -61,7 +72,7 @@ export function renderTeams(notice: Notice): TeamsMessage {
           msteams: { width: 'Full' },
           fallbackText: cut(`${headline(report, event)}. ${summary(report, event)}`, 500),
           body,
-          actions: actions(report),
+          actions: actions(report, event),
         },
       },
     ],
@@ -117,8 +128,8 @@ function failure(report: RunReport): Element[] {
   return elements
 }
 
-const actions = (report: RunReport): Element[] => [
-  { type: 'Action.OpenUrl', title: 'Open the run', url: report.links.run },
+const actions = (report: RunReport, event: NoticeEvent): Element[] => [
+  { type: 'Action.OpenUrl', title: openLabel(event), url: report.links.run },
   ...(report.links.failedCommand === null
     ? []
     : [{ type: 'Action.OpenUrl', title: 'Open the log', url: report.links.failedCommand }]),

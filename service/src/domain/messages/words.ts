@@ -68,18 +68,11 @@ const failedCommands = (report: RunReport): ReportedCommand[] =>
 /** The first command that failed: what came after it mostly failed because of it. */
 export const failedCommand = (report: RunReport): ReportedCommand | null => failedCommands(report)[0] ?? null
 
-const VERBS: Readonly<Record<NoticeEvent, string>> = {
-  failed: 'failed',
-  passed: 'passed',
-  sla: 'is late',
-  test: 'test message',
-}
+const VERBS = { failed: 'failed', passed: 'passed', sla: 'is late' } as const
 
 /** Nightly build failed. */
-export function headline(report: RunReport, event: NoticeEvent): string {
-  const name = oneLine(report.schedule.name)
-  return event === 'test' ? `${name}: ${VERBS.test}` : `${name} ${VERBS[event]}`
-}
+export const headline = (report: RunReport, event: NoticeEvent): string =>
+  event === 'test' ? 'Test message' : `${oneLine(report.schedule.name)} ${VERBS[event]}`
 
 /** One sentence under the headline. */
 export function summary(report: RunReport, event: NoticeEvent): string {
@@ -88,10 +81,15 @@ export function summary(report: RunReport, event: NoticeEvent): string {
   switch (event) {
     case 'passed':
       return `Run ${run.id} passed${took}.`
-    case 'sla':
-      return `Run ${run.id} is still going after ${durationText(run.slaSeconds ?? run.seconds ?? 0)}, its deadline.`
+    case 'sla': {
+      const deadline = durationText(run.slaSeconds ?? run.seconds ?? 0)
+      // It may have ended before anybody could be told.
+      if (run.endDttm !== null)
+        return `Run ${run.id} was still going after ${deadline}, its deadline; it has ended${took}.`
+      return `Run ${run.id} is still going after ${deadline}, its deadline.`
+    }
     case 'test':
-      return 'Somebody pressed the test button: messages of this workspace arrive here.'
+      return `Messages of the workspace ${oneLine(report.workspace.name)} arrive here.`
     case 'failed':
       return `Run ${run.id} failed${took}.${run.detail === '' ? '' : ` ${oneLine(run.detail)}`}`
   }
@@ -135,6 +133,9 @@ export function nodeText(node: FailedNode): string {
   const name = rest.join('.') || node.uniqueId
   return oneLine(kind === '' || rest.length === 0 ? name : `${name} (${kind})`)
 }
+
+/** What stands on the button that leads to the service. */
+export const openLabel = (event: NoticeEvent): string => (event === 'test' ? 'Open Yardmaster' : 'Open the run')
 
 /** How many more there are than are shown. */
 export const moreNodes = (report: RunReport, shown: number): number => Math.max(0, report.failedNodeCount - shown)
