@@ -10,8 +10,10 @@ import {
   isRequiredInputField,
 } from 'graphql'
 import { sql } from 'kysely'
+import { createIntegration } from '../service/src/app/integrations.ts'
 import { createSchedule } from '../service/src/app/schedules.ts'
 import { triggerRun } from '../service/src/app/trigger-run.ts'
+import { createWebhook } from '../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../service/src/domain/actor.ts'
 import { bearer, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
 import { documentOf, schema } from './support/arguments.ts'
@@ -19,6 +21,8 @@ import { documentOf, schema } from './support/arguments.ts'
 // Stand for what is made in the workspace of each try.
 const SCHEDULE = 'the schedule'
 const COMMAND = 'a command of its failed run'
+const WEBHOOK = 'a webhook'
+const INTEGRATION = 'an integration'
 
 // What the required arguments are given; an operation is asked as many times as it has kinds of callers.
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -39,6 +43,13 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   boltCommandLogs: { commandId: COMMAND },
   boltRunPage: {},
   searchCommandLog: { commandId: COMMAND, text: 'x' },
+  listDeliveries: {},
+  createWebhook: { webhook: { url: 'https://hooks.example.com', events: ['bolt.run.completed'] } },
+  updateWebhook: { id: WEBHOOK, webhook: {} },
+  rotateWebhookSecret: { id: WEBHOOK },
+  createIntegration: { kind: 'PAGERDUTY', secrets: [{ name: 'token', value: 'long enough' }] },
+  updateIntegration: { id: INTEGRATION },
+  testIntegration: { id: INTEGRATION },
   createBoltSchedule: { schedule: { name: 'k', schedule: 'OFF', environment: 'production', commands: ['true'] } },
   updateBoltSchedule: { slug: SCHEDULE, schedule: {} },
   deleteBoltSchedule: { slug: SCHEDULE },
@@ -105,11 +116,13 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
   await inside('mutation { setVariable(name: "V", value: "0") { ok } }')
   await inside('mutation { setSecret(kind: VARIABLE, name: "S", value: "long enough") { ok } }')
   const { slug, commandId } = await failedRun(api, { uid, ...workspace })
+  const real = new Map<unknown, unknown>([
+    [SCHEDULE, slug],
+    [COMMAND, commandId],
+    ...(await waysOut(api, { uid, ...workspace })),
+  ])
   const given = Object.fromEntries(
-    Object.entries(variables).map(([key, value]) => [
-      key,
-      value === SCHEDULE ? slug : value === COMMAND ? commandId : value,
-    ]),
+    Object.entries(variables).map(([key, value]) => [key, real.has(value) ? real.get(value) : value]),
   )
   const by: RequestHeaders = name === 'createPersonalKey' ? owner : key
   const reply = await api.ask(documentOf(name), { by, workspace: uid, variables: given })
@@ -133,6 +146,17 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
     made: madeBy(keys.json),
     personal: personal.json,
   }
+}
+
+async function waysOut({ t }: TestApi, workspace: WorkspaceRef): Promise<[string, number][]> {
+  const inside = t.inside(workspace)
+  const hook = await createWebhook(inside, { url: 'https://hooks.example.com', events: ['bolt.run.completed'] })
+  const slack = { kind: 'slack', name: '', settings: {}, secrets: { token: 'long enough' } }
+  const integration = await createIntegration(inside, slack)
+  return [
+    [WEBHOOK, hook.id],
+    [INTEGRATION, integration.id],
+  ]
 }
 
 /** A schedule whose only run failed, as a worker would have left it. */
