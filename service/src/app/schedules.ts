@@ -1,11 +1,9 @@
 import type { Actor } from '../domain/actor.ts'
 import { personOf } from '../domain/actor.ts'
-import { skipDue } from '../domain/due.ts'
 import { conflict, invalidInput, notFound } from '../domain/errors.ts'
-import type { ScheduleFields } from '../domain/schedule.ts'
+import type { Notification } from '../domain/schedule.ts'
 import {
   isReanchored,
-  NO_NOTIFICATIONS,
   nextDue,
   ownerWarning,
   parseScheduleRef,
@@ -18,6 +16,7 @@ import { mintSlug } from '../domain/slug.ts'
 import { parseName, quoted } from '../domain/text.ts'
 import type { Db } from '../store/database.ts'
 import * as due from '../store/due-schedules.ts'
+import * as templates from '../store/message-templates.ts'
 import * as references from '../store/schedule-references.ts'
 import * as variables from '../store/schedule-variables.ts'
 import type { Schedule, ScheduleFilter, ScheduleName, ScheduleValues } from '../store/schedules.ts'
@@ -27,6 +26,7 @@ import { workspaceOf } from './context.ts'
 import { mutate } from './mutate.ts'
 import { actorName, cancelWaiting } from './runs.ts'
 import { addsReferences, findEnvironment, resolveReferences } from './schedule-references.ts'
+import { merged, newValues, recordUnfired, valuesOf } from './schedule-values.ts'
 
 export type { ScheduleInput } from '../domain/schedule-input.ts'
 export type { Schedule, ScheduleName } from '../store/schedules.ts'
@@ -39,6 +39,8 @@ export interface ScheduleArgument {
 
 export interface ListedSchedule extends Schedule {
   readonly warnings: readonly string[]
+  /** Of the message templates that its notifications name, as far as they are there, by slug. */
+  readonly templateNames: ReadonlyMap<string, string>
 }
 
 const MOST_LISTED = 10_000
@@ -56,7 +58,7 @@ export async function listSchedules(
     schedules.list(ctx.db, id, input, { offset, limit }),
     schedules.count(ctx.db, id, input),
   ])
-  return { schedules: listed.map(withWarnings), totalCount }
+  return { schedules: await withTold(ctx, listed), totalCount }
 }
 
 export async function listAllScheduleNames(ctx: Context): Promise<ScheduleName[]> {
@@ -68,14 +70,14 @@ export async function getSchedule(ctx: Context, input: ScheduleArgument): Promis
   const slug = parseScheduleRef(input)
   const found = await schedules.find(ctx.db, workspaceOf(ctx).id, slug, 'any')
   if (found === null) throw noSuchSchedule(slug)
-  return withWarnings(found)
+  return (await withTold(ctx, [found]))[0]!
 }
 
 export async function getScheduleSummary(ctx: Context, input: ScheduleArgument): Promise<ListedSchedule> {
   const slug = parseScheduleRef(input)
   const found = await schedules.find(ctx.db, workspaceOf(ctx).id, slug)
   if (found === null) throw noSuchSchedule(slug)
-  return withWarnings(found)
+  return (await withTold(ctx, [found]))[0]!
 }
 
 const noSuchSchedule = (slug: string) =>
@@ -83,7 +85,16 @@ const noSuchSchedule = (slug: string) =>
 
 const warningsOf = (schedule: Schedule): string[] => (schedule.ownerIsKnown ? [] : [ownerWarning(schedule.ownerEmail)])
 
-const withWarnings = (schedule: Schedule): ListedSchedule => ({ ...schedule, warnings: warningsOf(schedule) })
+async function withTold(ctx: Context, listed: readonly Schedule[]): Promise<ListedSchedule[]> {
+  const slugs = new Set(
+    listed.flatMap(({ notifications: { slack, email, teams } }) => templateSlugs(slack, email, teams)),
+  )
+  const templateNames = await templates.namesOf(ctx.db, workspaceOf(ctx).id, [...slugs])
+  return listed.map((schedule) => ({ ...schedule, warnings: warningsOf(schedule), templateNames }))
+}
+
+const templateSlugs = (...entries: readonly (readonly Notification[])[]): string[] =>
+  entries.flat().flatMap((one) => (one.templateSlug === null ? [] : [one.templateSlug]))
 
 export interface SavedSchedule {
   readonly slug: string
@@ -139,41 +150,6 @@ function ownerOf(actor: Actor): string {
   return actor.kind === 'key' ? actor.key.makerEmail : ''
 }
 
-const newValues = (
-  fields: { readonly name: string; readonly cron: string },
-  environmentId: number,
-  ownerEmail: string,
-): ScheduleValues => ({
-  environmentId,
-  name: fields.name,
-  cron: fields.cron,
-  timezone: 'UTC',
-  description: '',
-  ownerEmail,
-  suspended: false,
-  commands: [],
-  ownBranch: null,
-  continueOnError: false,
-  slaSeconds: null,
-  timeLimitSeconds: null,
-  triggerOnMerge: false,
-  notifications: NO_NOTIFICATIONS,
-  selfHealing: null,
-  integrations: null,
-  turboCi: null,
-  deferredSchedule: null,
-  scheduleTrigger: null,
-  labels: [],
-  overlap: 'queue_one',
-  catchUp: 'latest',
-  catchUpWindowSeconds: 3600,
-})
-
-function merged(old: ScheduleValues, fields: ScheduleFields): ScheduleValues {
-  const { environment: _, envVars: __, gitBranch, ...rest } = fields
-  return { ...old, ...rest, ...(gitBranch === undefined ? {} : { ownBranch: gitBranch }) }
-}
-
 /** Only what is given changes. A change of when it fires holds from now on: no earlier time fires because of it. */
 export async function updateSchedule(
   ctx: Context,
@@ -204,23 +180,6 @@ export async function updateSchedule(
     unit.record('schedule_updated', { slug, name: values.name, fields: Object.keys(fields) })
     return await saved(unit.db, workspace.id, slug)
   })
-}
-
-/** The part of a stored schedule that is written back; everything else on it is known from elsewhere. */
-function valuesOf(schedule: Schedule): ScheduleValues {
-  const template = newValues(schedule, schedule.environmentId, schedule.ownerEmail)
-  const own = Object.keys(template) as (keyof ScheduleValues)[]
-  return Object.fromEntries(own.map((name) => [name, schedule[name]])) as unknown as ScheduleValues
-}
-
-/** Times that came but were not fired yet are recorded, not forgotten. Under the schedule's lock. */
-async function recordUnfired(tx: Db, schedule: Schedule, now: Date, detail: string): Promise<void> {
-  if (schedule.nextDueAt === null) return
-  const first = new Date(`${schedule.nextDueAt.replace(' ', 'T')}Z`)
-  const timetable = first > now ? null : timetableOf(schedule)
-  if (timetable === null) return
-  const place = { ...schedule, branch: schedule.gitBranch }
-  await due.insertSkips(tx, [{ schedule: place, skips: skipDue(timetable, first, now, detail) }])
 }
 
 /** The slugs that such names would get, in their order. Nothing is reserved; asked again under one key, the same again. */

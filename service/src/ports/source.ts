@@ -36,6 +36,44 @@ export interface Source {
   ): Promise<{ commit: string; stale: boolean; files: ReadonlyMap<string, string> }>
 }
 
+// Definitions are read without a checkout. The mirror is fetched when it is older than somebody can use, and
+// nobody waits longer for the host than they say: then what was fetched last serves, with a warning, while the fetch
+// goes on.
+
+export interface WantedFiles {
+  /** A branch, tag or commit. */
+  readonly reference: string
+  /** Files and folders, relative to the root. */
+  readonly paths: readonly string[]
+  /** Which of the files in them. */
+  readonly accepts: (path: string) => boolean
+  /** How old the mirror may be; 0 asks the host. */
+  readonly mayBeMs: number
+  /** How long the host is waited for. */
+  readonly patienceMs: number
+}
+
+export interface SourceFile {
+  readonly path: string
+  /** Why a file is not read: a symbolic link, too large, no text. */
+  readonly content: { readonly text: string } | { readonly refused: string }
+}
+
+export interface SourceFiles {
+  readonly commit: string
+  /** When the host last answered. */
+  readonly fetchedAt: Date
+  /** Empty, or why this may be old. */
+  readonly warning: string
+  /** By path. */
+  readonly files: readonly SourceFile[]
+}
+
+export interface FileSource {
+  /** Rejects with a SourceFault for what a person can mend, and when nothing was ever fetched. */
+  files(repository: Repository, wanted: WantedFiles, signal: AbortSignal): Promise<SourceFiles>
+}
+
 export class SourceFault extends Error {
   override readonly name = 'SourceFault'
 }

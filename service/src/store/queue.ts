@@ -42,6 +42,14 @@ const QUEUES = {
     deleteAfterSeconds: 60,
     notify: true,
   },
+  // Says that the files of workspace {workspaceId} should be looked at now; they are looked at every ten minutes anyway.
+  'schedule-files': {
+    retryLimit: 0,
+    expireInSeconds: 300,
+    retentionSeconds: 3600,
+    deleteAfterSeconds: 60,
+    notify: true,
+  },
 } as const
 
 export type QueueName = keyof typeof QUEUES

@@ -48,6 +48,44 @@ export async function openAll(db: Db, vault: Vault, place: Place): Promise<EnvVa
   return rows.map((row) => ({ key: row.name, value: vault.open(row, contextOf(place, row.name)).toString() }))
 }
 
+/** For whoever compares them with a file: by schedule. */
+export async function openAllOf(db: Db, vault: Vault, workspaceId: number): Promise<Map<number, EnvVar[]>> {
+  const { rows } = await sql<Sealed & { name: string; scheduleId: number }>`/* schedule_variable_open_all */
+    select schedule_id as "scheduleId", name, kid, wrapped_key as "wrappedKey", sealed
+    from schedule_variable where workspace_id = ${workspaceId} order by schedule_id, name`.execute(db)
+  const opened = new Map<number, EnvVar[]>()
+  for (const row of rows) {
+    const value = vault.open(row, contextOf({ workspaceId, scheduleId: row.scheduleId }, row.name)).toString()
+    opened.set(row.scheduleId, [...(opened.get(row.scheduleId) ?? []), { key: row.name, value }])
+  }
+  return opened
+}
+
+/** As `replaceAll`, for many schedules at once. Under the locks of their rows. */
+export async function replaceMany(
+  tx: Db,
+  vault: Vault,
+  workspaceId: number,
+  variables: ReadonlyMap<number, readonly EnvVar[]>,
+): Promise<void> {
+  if (variables.size === 0) return
+  await sql`/* schedule_variable_clear_many */ delete from schedule_variable
+    where workspace_id = ${workspaceId} and schedule_id = any(${[...variables.keys()]}::int[])`.execute(tx)
+  const rows = [...variables].flatMap(([scheduleId, all]) =>
+    all.map(({ key, value }) => ({
+      scheduleId,
+      key,
+      ...vault.seal(value, contextOf({ workspaceId, scheduleId }, key)),
+    })),
+  )
+  if (rows.length === 0) return
+  await sql`/* schedule_variable_insert_many */ insert into schedule_variable
+      (workspace_id, schedule_id, name, kid, wrapped_key, sealed)
+    select ${workspaceId}, * from unnest(${rows.map((one) => one.scheduleId)}::int[],
+      ${rows.map((one) => one.key)}::text[], ${rows.map((one) => one.kid)}::text[],
+      ${rows.map((one) => one.wrappedKey)}::bytea[], ${rows.map((one) => one.sealed)}::bytea[])`.execute(tx)
+}
+
 /** As `rewrapSome` of secrets.ts: up to `limit` values under the current master key, beside a running service. */
 export async function rewrapSome(tx: Db, vault: Vault, limit: number): Promise<number> {
   const { rows } = await sql<Sealed & { name: string; workspaceId: number; scheduleId: number }>`

@@ -7,6 +7,8 @@ export interface GitOptions {
   readonly cwd: string
   readonly signal: AbortSignal
   readonly timeoutMs?: number
+  /** What git reads from its standard input; nothing is an empty one. */
+  readonly input?: string
 }
 
 export interface GitResult {
@@ -26,9 +28,12 @@ export function git(argv: readonly string[], options: GitOptions): Promise<GitRe
     const child = spawn('git', argv, {
       cwd: options.cwd,
       env: options.environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     })
+    // A git that ends before it has read everything breaks the pipe; its exit code tells.
+    child.stdin.on('error', () => {})
+    child.stdin.end(options.input ?? '')
     const out: Buffer[] = []
     let size = 0
     let errors = ''

@@ -4,11 +4,13 @@
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, open, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Checkout, Repository, Source } from '../../ports/source.ts'
+import type { Checkout, FileSource, Repository, Source } from '../../ports/source.ts'
 import { SourceFault } from '../../ports/source.ts'
 import { parseReference, protocolOf, shownUrl } from './address.ts'
 import { git } from './git-process.ts'
 import { Locks } from './locks.ts'
+import { patiently } from './patience.ts'
+import { readTreeFiles } from './tree-files.ts'
 
 export interface GitSourceOptions {
   /** Where mirrors are kept; made when it is missing. */
@@ -20,7 +22,7 @@ export interface GitSourceOptions {
 
 const FRESH_MS = 30_000
 
-export function gitSource(options: GitSourceOptions): Source {
+export function gitSource(options: GitSourceOptions): Source & FileSource {
   const locks = new Locks()
 
   const environmentOf = async (repository: Repository, mirror: string): Promise<Record<string, string>> => {
@@ -130,6 +132,20 @@ export function gitSource(options: GitSourceOptions): Source {
       const environment = await localEnvironment(join(bare, '..'))
       const { commit } = await resolve(bare, environment, reference, signal)
       return { commit, stale, files: await readFiles(bare, environment, commit, path, signal) }
+    },
+
+    files: async (repository, wanted, signal) => {
+      const fetching = fetched(repository, options.now() - wanted.mayBeMs, signal)
+      const warning = await patiently(fetching, wanted.patienceMs)
+      const mirror = join(options.folder, mirrorName(repository))
+      const at = await fetchedAt(mirror)
+      if (!Number.isFinite(at)) throw new SourceFault(warning || 'the repository was not fetched yet')
+      const bare = join(mirror, 'repository.git')
+      const environment = await localEnvironment(mirror)
+      const { commit } = await resolve(bare, environment, wanted.reference, signal)
+      const run = (argv: readonly string[], input?: string) =>
+        git(['--git-dir', bare, ...argv], { environment, cwd: bare, signal, ...(input === undefined ? {} : { input }) })
+      return { commit, fetchedAt: new Date(at), warning, files: await readTreeFiles(run, commit, wanted) }
     },
   }
 }
