@@ -59,6 +59,9 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   createScheduleSlugs: probe('mutation { createScheduleSlugs(displayNames: ["one"]) { ok } }'),
   deleteBoltSchedule: probe('mutation { deleteBoltSchedule(slug: "none") { ok } }', 'NOT_FOUND'),
   suspendBoltSchedule: probe('mutation { suspendBoltSchedule(slug: "none") { ok } }', 'NOT_FOUND'),
+  boltScheduleFiles: probe('{ boltScheduleFiles { ok } }'),
+  // The workspace has no repository.
+  syncBoltScheduleFiles: probe('mutation { syncBoltScheduleFiles { ok } }', 'NOT_FOUND'),
 
   listBoltRuns: probe('{ listBoltRuns(offset: 0, limit: 1) { ok } }'),
   boltRunStatus: probe('{ boltRunStatus(runId: 2147483647) { ok } }', 'NOT_FOUND'),
@@ -92,6 +95,13 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   removeIntegration: probe('mutation { removeIntegration(id: 2147483647) { ok } }', 'NOT_FOUND'),
   testIntegration: probe('mutation { testIntegration(id: 2147483647) { ok } }', 'NOT_FOUND'),
   testMail: probe('mutation { testMail(address: "no address") { ok } }', 'INVALID_INPUT'),
+  listMessageTemplates: probe('{ listMessageTemplates { ok } }'),
+  createMessageTemplate: probe(
+    'mutation { createMessageTemplate(channel: SLACK, name: "x", text: "{{no}}") { ok } }',
+    'INVALID_INPUT',
+  ),
+  updateMessageTemplate: probe('mutation { updateMessageTemplate(slug: "no-such") { ok } }', 'NOT_FOUND'),
+  deleteMessageTemplate: probe('mutation { deleteMessageTemplate(slug: "no-such") { ok } }', 'NOT_FOUND'),
   listDeliveries: probe('{ listDeliveries(limit: 1) { ok } }'),
   delivery: probe(`{ delivery(id: "${NO_DELIVERY}") { ok } }`, 'NOT_FOUND'),
   sendDeliveryAgain: probe(`mutation { sendDeliveryAgain(id: "${NO_DELIVERY}") { ok } }`, 'NOT_FOUND'),

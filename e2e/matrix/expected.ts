@@ -106,6 +106,8 @@ updateBoltSchedule    0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + 
 createScheduleSlugs   0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 deleteBoltSchedule    0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 suspendBoltSchedule   0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+boltScheduleFiles     0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+syncBoltScheduleFiles 0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 
 listBoltRuns          0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
 boltRunStatus         0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
@@ -140,6 +142,11 @@ updateIntegration     0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + 
 removeIntegration     0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
 testIntegration       0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
 testMail              0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+# Templates hold no secret: whoever reads schedules sees what they would send.
+listMessageTemplates  0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+createMessageTemplate 0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+updateMessageTemplate 0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+deleteMessageTemplate 0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
 # What was sent is read by whoever reads runs, and sent again by whoever may start them.
 listDeliveries        0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
 delivery              0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
@@ -233,6 +240,8 @@ updateBoltSchedule    x + x + + +
 createScheduleSlugs   x + x + + +
 deleteBoltSchedule    x + x + + +
 suspendBoltSchedule   x + x + + +
+boltScheduleFiles     x + x + + +
+syncBoltScheduleFiles x + x + + +
 listBoltRuns          x + x + + +
 boltRunStatus         x + x + + +
 boltCommand           x + x + + +
@@ -263,6 +272,10 @@ updateIntegration     x + x + + +
 removeIntegration     x + x + + +
 testIntegration       x + x + + +
 testMail              x + x + + +
+listMessageTemplates  x + x + + +
+createMessageTemplate x + x + + +
+updateMessageTemplate x + x + + +
+deleteMessageTemplate x + x + + +
 listDeliveries        x + x + + +
 delivery              x + x + + +
 sendDeliveryAgain     x + x + + +

@@ -156,6 +156,9 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   removeIntegration: { id: NO_ID },
   testIntegration: { id: NO_ID, address: '#data' },
   testMail: { address: 'ana@example.com' },
+  createMessageTemplate: { channel: 'EMAIL', name: 'short', slug: 'short', subject: 'x', text: '{{run.state}}' },
+  updateMessageTemplate: { slug: 'nowhere', name: 'short', subject: 'x', text: '{{run.state}}' },
+  deleteMessageTemplate: { slug: 'nowhere' },
   listDeliveries: {
     filter: { state: 'DEAD', channel: 'WEBHOOK', webhookId: NO_ID, runId: NO_ID },
     offset: 0,

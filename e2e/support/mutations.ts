@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import { createEnvironment } from '../../service/src/app/environments.ts'
 import { createIntegration } from '../../service/src/app/integrations.ts'
+import { createMessageTemplate } from '../../service/src/app/message-templates.ts'
 import { createSchedule } from '../../service/src/app/schedules.ts'
 import { triggerRun } from '../../service/src/app/trigger-run.ts'
 import { createWebhook, testWebhook } from '../../service/src/app/webhooks.ts'
@@ -72,6 +73,10 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('testIntegration', `id: ${hooks.integration}, address: "#data"`, 'deliveryId')
   add('testMail', 'address: "ana@example.com"', 'deliveryId')
   add('removeIntegration', `id: ${hooks.integration}`)
+  add('createMessageTemplate', 'channel: SLACK, name: "Short", text: "{{run.state}}"', 'slug')
+  add('updateMessageTemplate', `slug: "${hooks.template}", name: "Other"`)
+  add('deleteMessageTemplate', `slug: "${hooks.template}"`)
+  add('syncBoltScheduleFiles', '')
   add('archiveEnvironment', 'slug: "production"')
   add('createApiKey', 'key: { name: "k", kind: ACCOUNT }', 'id key')
   add('revokeApiKey', `id: ${spare.id}`)
@@ -96,7 +101,9 @@ async function makeHooks({ t }: TestApi, a: WorkspaceRef) {
     settings: {},
     secrets: { token: 'xoxb-long-enough' },
   })
-  return { webhook, delivery, integration }
+  const own = { channel: 'slack', name: 'Own', text: '{{run.state}}' }
+  const { slug: template } = await createMessageTemplate(inside, own)
+  return { webhook, delivery, integration, template }
 }
 
 /** Schedules with runs as workers would have left them: two that are going, and one that failed. */

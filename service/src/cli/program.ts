@@ -13,6 +13,7 @@ import { registerFeatures } from './features.ts'
 import { registerIntegrations } from './integrations.ts'
 import type { Cli } from './io.ts'
 import { registerKeys } from './keys.ts'
+import { registerMessageTemplates } from './message-templates.ts'
 import { registerSecrets } from './secrets.ts'
 import { registerSetup } from './setup.ts'
 import { registerUsers } from './users.ts'
@@ -79,6 +80,7 @@ export function buildProgram(shell: Shell): Command {
   registerUsers(program, shell)
   registerKeys(program, shell)
   registerIntegrations(program, shell)
+  registerMessageTemplates(program, shell)
   registerWebhooks(program, shell)
   registerDeliveries(program, shell)
   registerFeatures(program, shell)

@@ -65,6 +65,7 @@ export type Query = {
   /** Lines that hold the text as it is written, stdout first. limit: 1 to 1,000, 100 when left out. */
   searchCommandLog: Maybe<BoltLogMatches>;
   commandLogUrl: Maybe<CommandLogUrl>;
+  listMessageTemplates: Maybe<MessageTemplates>;
   me: Maybe<Me>;
   /** The caller's own sessions that are open. */
   listSessions: Maybe<Sessions>;
@@ -73,6 +74,8 @@ export type Query = {
   boltRun: Maybe<BoltRunDetail>;
   /** Newest first, by key: `after` is the id of the last run of the page before. limit: 1 to 1,000, 100 when left out. */
   boltRunPage: Maybe<BoltRunPage>;
+  /** How the files that hold schedules were found at the last look. */
+  boltScheduleFiles: Maybe<BoltScheduleFiles>;
   /** One schedule, an inactive one too. */
   boltSchedule: Maybe<BoltScheduleDetail>;
   /** For any cron and zone, saved or not. count: 1 to 20, 5 when left out. */
@@ -226,6 +229,12 @@ export type Mutation = {
   revokeApiKey: Maybe<Ok>;
   createPersonalKey: Maybe<CreatedApiKey>;
   revokePersonalKey: Maybe<Ok>;
+  /** Without a slug one is made from the name. */
+  createMessageTemplate: Maybe<SavedMessageTemplate>;
+  /** What is left out or null stays as it is; an empty subject is the built-in one. */
+  updateMessageTemplate: Maybe<Ok>;
+  /** Schedules that name it send the built-in words from then on. */
+  deleteMessageTemplate: Maybe<Ok>;
   /** Ends one of the caller's own sessions. */
   endSession: Maybe<Ok>;
   /** Lets the present commit of a fork run. The commit is said, so that nobody allows what they have not seen. */
@@ -234,6 +243,8 @@ export type Mutation = {
   cancelBoltRuns: Maybe<BoltRunAnswers>;
   /** As retryBoltRun, for at most 100 runs at once; each is answered for itself. */
   retryBoltRuns: Maybe<BoltRunAnswers>;
+  /** Looks at the files now, and does not wait for the git host: boltScheduleFiles tells what came of it. */
+  syncBoltScheduleFiles: Maybe<SyncBoltScheduleFiles>;
   /** What is left out or null stays as it is; an empty text clears; envVars replaces all variables. */
   updateBoltSchedule: Maybe<UpdateBoltSchedule>;
   createWebhook: Maybe<CreatedWebhook>;
@@ -427,6 +438,28 @@ export type MutationCreatePersonalKeyArgs = {
 
 export type MutationRevokePersonalKeyArgs = {
   id: Scalars['Int']['input'];
+};
+
+
+export type MutationCreateMessageTemplateArgs = {
+  channel: MessageChannel;
+  name: Scalars['String']['input'];
+  slug?: InputMaybe<Scalars['String']['input']>;
+  subject?: InputMaybe<Scalars['String']['input']>;
+  text: Scalars['String']['input'];
+};
+
+
+export type MutationUpdateMessageTemplateArgs = {
+  slug: Scalars['String']['input'];
+  name?: InputMaybe<Scalars['String']['input']>;
+  subject?: InputMaybe<Scalars['String']['input']>;
+  text?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type MutationDeleteMessageTemplateArgs = {
+  slug: Scalars['String']['input'];
 };
 
 
@@ -1181,6 +1214,35 @@ export type CommandLogUrl = {
   url: Scalars['String']['output'];
 };
 
+export type MessageChannel =
+  | 'SLACK'
+  | 'EMAIL'
+  | 'TEAMS';
+
+export type MessageTemplate = {
+  slug: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+  channel: MessageChannel;
+  /** Of a mail; empty is the built-in one. */
+  subject: Scalars['String']['output'];
+  /** With placeholders such as {{run.state}}. */
+  text: Scalars['String']['output'];
+  createdDttm: Scalars['Timestamp']['output'];
+  updatedDttm: Scalars['Timestamp']['output'];
+};
+
+export type MessageTemplates = {
+  ok: Scalars['Boolean']['output'];
+  templates: Array<MessageTemplate>;
+  /** Every placeholder that a template may hold. */
+  placeholders: Array<Scalars['String']['output']>;
+};
+
+export type SavedMessageTemplate = {
+  ok: Scalars['Boolean']['output'];
+  slug: Scalars['String']['output'];
+};
+
 export type Me = {
   ok: Scalars['Boolean']['output'];
   uid: Scalars['String']['output'];
@@ -1339,6 +1401,48 @@ export type BoltRunAnswers = {
   /** True when every one of them worked. */
   ok: Scalars['Boolean']['output'];
   results: Array<BoltRunAnswer>;
+};
+
+/** Something about a file that holds schedules. */
+export type BoltScheduleFinding = {
+  file: Scalars['String']['output'];
+  /** Null where it is about the file as a whole. */
+  line: Maybe<Scalars['Int']['output']>;
+  column: Maybe<Scalars['Int']['output']>;
+  message: Scalars['String']['output'];
+};
+
+export type BoltScheduleFile = {
+  path: Scalars['String']['output'];
+  /** How many active schedules it holds. */
+  schedules: Scalars['Int']['output'];
+  /** False when it has faults: then its schedules stay as they were. */
+  ok: Scalars['Boolean']['output'];
+};
+
+export type BoltScheduleFiles = {
+  ok: Scalars['Boolean']['output'];
+  repositoryUrl: Scalars['String']['output'];
+  /** The deployment branch of the default scheduler environment, else its default branch. */
+  branch: Scalars['String']['output'];
+  /** The commit that the schedules stand at; empty before the first. */
+  commitHash: Scalars['String']['output'];
+  /** When the schedules were brought in line with that commit. */
+  syncedAt: Maybe<Scalars['Timestamp']['output']>;
+  /** When the files were last looked at; not before the requestedAt of a request that was done. */
+  checkedAt: Maybe<Scalars['Timestamp']['output']>;
+  /** Why the files could not be read, or may be old; empty when all is well. */
+  warning: Scalars['String']['output'];
+  files: Array<BoltScheduleFile>;
+  /** Each keeps its file from being taken. */
+  faults: Array<BoltScheduleFinding>;
+  /** What is odd but stops nothing, such as an owner who is no user of the workspace. */
+  warnings: Array<BoltScheduleFinding>;
+};
+
+export type SyncBoltScheduleFiles = {
+  ok: Scalars['Boolean']['output'];
+  requestedAt: Scalars['Timestamp']['output'];
 };
 
 /** What happens at a due time while a run of the schedule is going. */

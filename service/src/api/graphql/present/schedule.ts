@@ -23,13 +23,15 @@ const CATCH_UPS = { latest: 'LATEST', all: 'ALL', none: 'NONE' } as const satisf
   BoltCatchUp
 >
 
-const presentNotification = (one: Notification): BoltNotification => ({
-  channel: one.channel,
-  events: [...one.events],
-  templateSlug: one.templateSlug,
-  // Templates have no names of their own.
-  templateName: null,
-})
+const presentNotification =
+  (names: ListedSchedule['templateNames']) =>
+  (one: Notification): BoltNotification => ({
+    channel: one.channel,
+    events: [...one.events],
+    templateSlug: one.templateSlug,
+    // Null also for one that is gone: the built-in words are sent then.
+    templateName: one.templateSlug === null ? null : (names.get(one.templateSlug) ?? null),
+  })
 
 const presentDeferral = (deferral: Deferral | null): BoltDeferredSchedule | null =>
   deferral && {
@@ -47,6 +49,7 @@ const channels = (entries: readonly Notification[]): string[] => entries.map((on
 
 export function presentSchedule(schedule: ListedSchedule): BoltSchedule {
   const { slack, email, teams } = schedule.notifications
+  const notification = presentNotification(schedule.templateNames)
   return {
     id: schedule.id,
     uuid: schedule.uuid,
@@ -67,9 +70,9 @@ export function presentSchedule(schedule: ListedSchedule): BoltSchedule {
     commands: schedule.commands.map((one) => one.command),
     gitBranch: schedule.gitBranch,
     notifications: {
-      slackNotifications: slack.map(presentNotification),
-      emailNotifications: email.map(presentNotification),
-      msTeamsNotifications: teams.map(presentNotification),
+      slackNotifications: slack.map(notification),
+      emailNotifications: email.map(notification),
+      msTeamsNotifications: teams.map(notification),
     },
     slackOn: orBlank(slack[0]?.events),
     slackNotify: orBlank(channels(slack)),

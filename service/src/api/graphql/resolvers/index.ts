@@ -6,9 +6,11 @@ import { environmentResolvers } from './environments.ts'
 import { integrationResolvers } from './integrations.ts'
 import { keyResolvers } from './keys.ts'
 import { logResolvers } from './logs.ts'
+import { messageTemplateResolvers } from './message-templates.ts'
 import { peopleResolvers } from './people.ts'
 import { pullRequestResolvers } from './pull-requests.ts'
 import { runResolvers } from './runs.ts'
+import { scheduleFileResolvers } from './schedule-files.ts'
 import { scheduleResolvers } from './schedules.ts'
 import { userResolvers } from './users.ts'
 import { webhookResolvers } from './webhooks.ts'
@@ -21,9 +23,11 @@ export const resolvers = {
   ...integrationResolvers,
   ...keyResolvers,
   ...logResolvers,
+  ...messageTemplateResolvers,
   ...peopleResolvers,
   ...pullRequestResolvers,
   ...runResolvers,
+  ...scheduleFileResolvers,
   ...scheduleResolvers,
   ...userResolvers,
   ...webhookResolvers,
