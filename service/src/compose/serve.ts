@@ -12,6 +12,7 @@ import { heartbeat, housekeeping } from '../engine/housekeeping.ts'
 import { startMailSender } from '../engine/mail-sender.ts'
 import { startPeriodic } from '../engine/periodic.ts'
 import { retentionTask } from '../engine/retention.ts'
+import { startScheduleSync } from '../engine/schedule-sync.ts'
 import { startScheduler } from '../engine/scheduler.ts'
 import type { Worker } from '../engine/worker/worker.ts'
 import type { Log } from '../ports/runtime.ts'
@@ -24,7 +25,7 @@ import { type FirstStart, firstStart } from './first-start.ts'
 import { createHttp } from './http.ts'
 import { type Opened, openApp } from './open.ts'
 import { VERSION } from './version.ts'
-import { type Environment, hostProcesses, runReaper, startRunWorker } from './worker.ts'
+import { type Environment, hostProcesses, openSource, runReaper, startRunWorker } from './worker.ts'
 
 export interface Running {
   readonly url: string
@@ -99,6 +100,8 @@ export async function startService(config: Config, options: ServeOptions): Promi
       const { runDays, logDays, fileDays, deliveryDays } = config.retention
       const days = { runs: runDays, logs: logDays, files: fileDays, deliveries: deliveryDays }
       services.push(startScheduler(opened.app), startPeriodic(log, retentionTask(opened.app, blobs, days)))
+      const source = openSource(config, opened.app, options.environment)
+      services.push(await startScheduleSync(opened.app, opened.queue, { source, names: config.schedules }))
       services.push(...(await startDeliveries(config, opened, { mailer, observe: metrics.observe })))
     }
     if (config.roles.includes('scheduler') || config.roles.includes('worker')) {

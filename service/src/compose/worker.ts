@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hostProcesses } from '../adapters/host-processes.ts'
 import { gitSource } from '../adapters/source/git.ts'
+import type { App } from '../app/context.ts'
 import type { Config } from '../config/schema.ts'
 import { DEFAULT_ALLOW_LIST } from '../domain/command-environment.ts'
 import type { Periodic } from '../engine/periodic.ts'
@@ -19,6 +20,7 @@ import type { WorkPlace } from '../engine/worker/work-folder.ts'
 import { startWorker, type Worker } from '../engine/worker/worker.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { HostProcesses } from '../ports/host-processes.ts'
+import type { FileSource, Source } from '../ports/source.ts'
 import { openExecutor } from './executor.ts'
 import type { Opened } from './open.ts'
 
@@ -38,16 +40,20 @@ const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 const workPlace = ({ data }: Config): WorkPlace => ({ work: join(data, 'work'), cache: join(data, 'cache') })
 
+/** Mirrors and their locks are shared by everything that works in one data folder. */
+export const openSource = (config: Config, app: App, environment: Environment): Source & FileSource =>
+  gitSource({
+    folder: join(config.data, 'mirrors'),
+    path: environment.PATH ?? SYSTEM_PATH,
+    now: () => app.clock.now().getTime(),
+  })
+
 export async function startRunWorker(config: Config, opened: Opened, options: RunWorkerOptions): Promise<Worker> {
   const { app } = opened
   const { environment, blobs } = options
   const { executor, close } = await openExecutor(config, environment, app.log)
   const ports: RunPorts = {
-    source: gitSource({
-      folder: join(config.data, 'mirrors'),
-      path: environment.PATH ?? SYSTEM_PATH,
-      now: () => app.clock.now().getTime(),
-    }),
+    source: openSource(config, app, environment),
     executor,
     dependencies: { plan: planInstall, python: await pythonOf(environment), laySecretFiles },
     openLog: (commandId, { secrets }) =>

@@ -20,6 +20,7 @@ test('without any configuration every setting has its default', (t) => {
     publicUrl: 'http://127.0.0.1:4400',
     trustProxy: [],
     tls: null,
+    schedules: { folders: ['.bolt'], files: ['paradime_schedules.yml', 'paradime_schedules.yaml'] },
     roles: ['api', 'scheduler', 'worker'],
     workspaceHeaders: ['X-Paradime-Workspace'],
     metrics: {},
@@ -121,6 +122,8 @@ test('every setting can be given by its variable', (t) => {
       YARDMASTER_MAX_CONNECTIONS: '100',
       YARDMASTER_DRAIN_SECONDS: '0',
       YARDMASTER_WORKER_SLOTS: '2',
+      YARDMASTER_SCHEDULES_FOLDERS: '.bolt, dbt/.bolt',
+      YARDMASTER_SCHEDULES_FILES: 'jobs.yml',
       YARDMASTER_WORKER_LABELS: 'gpu, eu-west',
       YARDMASTER_WORKER_LEASE_SECONDS: '30',
       YARDMASTER_WORKER_DRAIN_SECONDS: '600',
@@ -147,6 +150,7 @@ test('every setting can be given by its variable', (t) => {
     },
   })
   assert.equal(config.blobs.folder, join(cwd, 'files'))
+  assert.deepEqual(config.schedules, { folders: ['.bolt', 'dbt/.bolt'], files: ['jobs.yml'] })
   assert.deepEqual(config.worker.labels, ['gpu', 'eu-west'])
   assert.ok([...sources.values()].every(({ kind }) => kind === 'environment'))
   assert.equal(config.data, join(cwd, 'state'))

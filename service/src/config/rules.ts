@@ -1,6 +1,7 @@
 // What a value must look like, beyond its type. Each rule takes the text and says what is wrong with it, as the end of
 // a sentence that begins with the value ("… has a path"), or nothing. No rule repeats the value: it may be a secret.
 import { isIP, isIPv4 } from 'node:net'
+import { hasControl } from '../domain/text.ts'
 
 export type Rule = (text: string) => string | undefined
 
@@ -56,6 +57,14 @@ export const pathRule: Rule = (text) => {
   if (text.trim() === '') return 'is empty'
   if (text.includes('\0')) return 'holds a NUL character'
   if (/^~(\/|$)/.test(text)) return 'begins with ~, which only a shell turns into a home folder'
+  return undefined
+}
+
+/** What git is given as a path: nothing that it could take for an option, a pattern or a way out. */
+export const repositoryPathRule: Rule = (text) => {
+  if (!/^(?![-:/])[^\\*?[]{1,200}$/.test(text) || hasControl(text)) return 'is not a path inside a repository'
+  if (text.split('/').some((part) => part === '' || part === '.' || part === '..'))
+    return 'has an empty part, a dot or two dots in it'
   return undefined
 }
 

@@ -18,6 +18,7 @@ import {
   tokenRule,
 } from './rules.ts'
 import { blobs, commands, outgoing, retention, worker } from './run-settings.ts'
+import { schedules } from './schedule-settings.ts'
 import type { Secret } from './secret.ts'
 
 export type { SettingMeta } from './leaf.ts'
@@ -272,6 +273,7 @@ const leaves = z.strictObject({
     env: 'YARDMASTER_DRAIN_SECONDS',
     description: 'How long a stop waits for requests that are going on. A second signal does not wait.',
   }),
+  schedules,
   worker,
   commands,
   blobs,
@@ -400,7 +402,7 @@ export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls' | 'blobs'>> & {
 type Section = Extract<
   keyof Parsed,
   | ('tls' | 'metrics' | 'database' | 'mail' | 'oidc' | 'log' | 'limits' | 'session')
-  | ('worker' | 'commands' | 'blobs' | 'retention' | 'outgoing')
+  | ('schedules' | 'worker' | 'commands' | 'blobs' | 'retention' | 'outgoing')
 >
 
 /** The path of a setting, such as `port` or `database.url`. */
