@@ -98,6 +98,7 @@ test('a new schedule is what was said, with everything else at its default', asy
       catchUpWindowSeconds: 3600,
       source: 'ui',
       sourceFile: null,
+      templateNames: new Map(),
       active: true,
       envVarNames: [],
       nextDueAt: '06:00:00.000000',

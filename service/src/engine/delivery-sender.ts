@@ -5,6 +5,7 @@
 // it. The id is the same then; docs/notifications.md says which receivers can tell.
 import type { App } from '../app/context.ts'
 import { nextTry } from '../domain/delivery.ts'
+import { INTEGRATION_KINDS } from '../domain/integration.ts'
 import type { Channel, Outgoing, SendResult } from '../ports/channel.ts'
 import { inTransaction } from '../store/database.ts'
 import type { AfterTry, ClaimedDelivery } from '../store/deliveries.ts'
@@ -153,10 +154,19 @@ async function open({ db, vault }: App, one: ClaimedDelivery): Promise<Opened> {
     const secrets = webhook.secrets.map((secret, index) => [`secret${index}`, secret])
     return ready({ url: webhook.url }, Object.fromEntries(secrets))
   }
-  if (one.integrationId === null) return ready({}, {})
-  const integration = await integrations.open(db, vault, workspaceId, one.integrationId)
+  const integrationId = one.integrationId ?? (await findIntegration(db, one))
+  if (integrationId === null) return ready({}, {})
+  const integration = await integrations.open(db, vault, workspaceId, integrationId)
   if (integration === null) return { kind: 'gone', reason: 'The integration was removed.' }
   return ready(integration.settings, integration.secrets)
+}
+
+/** One that was set up after the delivery was written. */
+async function findIntegration(db: App['db'], one: ClaimedDelivery): Promise<number | null> {
+  const kind = INTEGRATION_KINDS.find((known) => known === one.channel)
+  if (kind === undefined) return null
+  const found = await integrations.findByName(db, one.workspaceId, kind, kind === 'teams' ? one.address : '')
+  return found?.id ?? null
 }
 
 function decide(one: ClaimedDelivery, sent: SendResult, now: Date, random: number): AfterTry {

@@ -37,8 +37,9 @@ export function renderMail(notice: Notice): MailMessage {
   return { subject, text: `${text.trimEnd()}\n\n${linksText(notice)}`, html: mailPage(notice, subject, own) }
 }
 
+/** In plain letters, so that it needs no encoding where the name of the schedule needs none. */
 const usualSubject = ({ event, report }: Notice): string =>
-  `${headline(report, event)} · ${event === 'test' ? oneLine(report.workspace.name) : `run ${report.run.id}`}`
+  `${headline(report, event)} (${event === 'test' ? oneLine(report.workspace.name) : `run ${report.run.id}`})`
 
 function textOf(notice: Notice): string {
   const { event, report } = notice
