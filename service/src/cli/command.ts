@@ -57,6 +57,12 @@ export function arg(name: string, description: string, choices?: readonly string
   return choices === undefined ? made : made.choices(choices)
 }
 
+/** An argument that may be left out. */
+export const optionalArg = (name: string, description: string): Argument => new Argument(`[${name}]`, description)
+
+/** As people write it: `<needed>`, `[optional]`. */
+export const argumentWord = (one: Argument): string => (one.required ? `<${one.name()}>` : `[${one.name()}]`)
+
 export function addNoun(parent: Command, name: string, summary: string): Command {
   const noun = parent.command(name).description(summary).helpCommand(false)
   return noun.addHelpText('after', () => exampleText(noun.commands.flatMap((one) => wordsOf(one)?.examples[0] ?? [])))
@@ -75,7 +81,7 @@ export function addCommand<O extends object>(
   command.description(details === undefined ? summary : `${summary}\n\n${details}`)
   for (const one of args) command.addArgument(one)
   // Arguments first: an option that takes several values would swallow them.
-  command.usage([...args.map((one) => `<${one.name()}>`), '[options]'].join(' '))
+  command.usage([...args.map(argumentWord), '[options]'].join(' '))
   command.addHelpText('after', exampleText(examples))
   command.action(async () => {
     const call = callOf<O>(shell, command)

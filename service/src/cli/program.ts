@@ -14,6 +14,7 @@ import { registerIntegrations } from './integrations.ts'
 import type { Cli } from './io.ts'
 import { registerKeys } from './keys.ts'
 import { registerMessageTemplates } from './message-templates.ts'
+import { registerSchedules } from './schedules.ts'
 import { registerSecrets } from './secrets.ts'
 import { registerSetup } from './setup.ts'
 import { registerUsers } from './users.ts'
@@ -77,6 +78,7 @@ export function buildProgram(shell: Shell): Command {
   registerSetup(program, shell)
   registerWorkspaces(program, shell)
   registerEnvironments(program, shell)
+  registerSchedules(program, shell)
   registerUsers(program, shell)
   registerKeys(program, shell)
   registerIntegrations(program, shell)

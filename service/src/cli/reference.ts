@@ -1,6 +1,6 @@
 // docs/cli.md, made from the program itself. `npm run generate` writes it, and a test compares.
 import type { Command, Option } from 'commander'
-import { type Shell, wordsOf } from './command.ts'
+import { argumentWord, type Shell, wordsOf } from './command.ts'
 import { buildProgram } from './program.ts'
 
 export function renderCliReference(): string {
@@ -45,7 +45,7 @@ function leavesOf(command: Command, parents: readonly string[] = []): Leaf[] {
 
 function section({ path, command }: Leaf): string {
   const words = wordsOf(command)!
-  const args = (words.args ?? []).map((one) => `| \`<${one.name()}>\` | ${cell(argumentText(one))} |`)
+  const args = (words.args ?? []).map((one) => `| \`${argumentWord(one)}\` | ${cell(argumentText(one))} |`)
   const rows = [...args, ...command.options.map(optionRow)]
   const shown = rows.length === 0 ? '' : `\n| | |\n|---|---|\n${rows.join('\n')}\n`
   return `## ${path}

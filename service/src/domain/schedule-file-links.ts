@@ -20,7 +20,8 @@ export interface KnownSchedule {
 }
 
 export interface PlanFacts {
-  readonly workspace: { readonly name: string; readonly uid: string }
+  /** Null where files are looked at alone: then every name of a workspace may be its own. */
+  readonly workspace: { readonly name: string; readonly uid: string } | null
   readonly known: readonly KnownSchedule[]
   /** Active ones of other workspaces, as far as they are named or wait for something. */
   readonly outside: readonly OutsideSchedule[]
@@ -116,7 +117,7 @@ export function resolveParent(
   const { scheduleName, workspaceName } = fields.scheduleTrigger!
   const named = (one: { readonly name: string; readonly uid: string }): boolean =>
     one.uid === workspaceName || one.name.toLowerCase() === workspaceName?.toLowerCase()
-  if (workspaceName === null || named(workspace)) return resolveSchedule(scheduleName!, links)
+  if (workspaceName === null || workspace === null || named(workspace)) return resolveSchedule(scheduleName!, links)
   const there = outside.filter((one) => named({ name: one.workspaceName, uid: one.workspaceUid }))
   const exact = there.filter((one) => one.slug === scheduleName)
   const found = exact.length > 0 ? exact : there.filter((one) => one.name === scheduleName)

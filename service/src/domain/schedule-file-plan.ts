@@ -69,6 +69,37 @@ class Planning {
   }
 }
 
+/** What can be said of files alone, without a workspace: references may lead to what no file makes. */
+export function checkFiles(readings: readonly FileReading[]): Pick<FilesPlan, 'files' | 'findings'> {
+  const facts: PlanFacts = {
+    workspace: null,
+    known: [],
+    outside: [],
+    environments: [],
+    people: new Set(),
+  }
+  const planning = new Planning(readings)
+  refuseDoubles(
+    planning,
+    readings.flatMap((one) => one.schedules),
+  )
+  const links = linksOf(readings, facts, planning)
+  for (const schedule of links.wanted) judgeReferences(planning, schedule, links, facts, 'alone')
+  return {
+    files: readings.map(({ file, schedules }) => ({
+      path: file,
+      schedules: schedules.length,
+      ok: !planning.broken.has(file),
+    })),
+    findings: inOrder(planning.findings),
+  }
+}
+
+const inOrder = (findings: readonly Finding[]): Finding[] =>
+  findings.toSorted((a, b) =>
+    a.file < b.file ? -1 : a.file > b.file ? 1 : (a.place?.line ?? 0) - (b.place?.line ?? 0),
+  )
+
 export function planFiles(readings: readonly FileReading[], facts: PlanFacts): FilesPlan {
   const planning = new Planning(readings)
   const all = readings.flatMap((one) => one.schedules)
@@ -85,9 +116,7 @@ export function planFiles(readings: readonly FileReading[], facts: PlanFacts): F
       schedules: planning.broken.has(file) ? facts.known.filter(isOf(file)).length : schedules.length,
       ok: !planning.broken.has(file),
     })),
-    findings: planning.findings.toSorted((a, b) =>
-      a.file < b.file ? -1 : a.file > b.file ? 1 : (a.place?.line ?? 0) - (b.place?.line ?? 0),
-    ),
+    findings: inOrder(planning.findings),
     wanted,
     removed: links.removed,
   }
@@ -153,7 +182,15 @@ function settle(planning: Planning, links: Links, facts: PlanFacts): boolean {
   return planning.broken.size + planning.held.size === before
 }
 
-function judgeReferences(planning: Planning, schedule: FileSchedule, links: Links, facts: PlanFacts): void {
+function judgeReferences(
+  planning: Planning,
+  schedule: FileSchedule,
+  links: Links,
+  facts: PlanFacts,
+  how: 'alone' | 'in its workspace' = 'in its workspace',
+): void {
+  const complain = (found: readonly Target[], message: string): void =>
+    how === 'alone' && found.length === 0 ? planning.warn(schedule, message) : planning.fault(schedule, message)
   const keeper = links.kept.get(schedule.slug)
   if (keeper !== undefined) {
     const from = keeper.sourceFile ?? 'another file'
@@ -166,18 +203,15 @@ function judgeReferences(planning: Planning, schedule: FileSchedule, links: Link
     const deferral = schedule.fields[field]
     if (!deferral?.enabled || deferral.slug === null) continue
     const found = resolveSchedule(deferral.slug, links)
-    if (found.length !== 1)
-      planning.fault(schedule, `${field}.deferredScheduleSlug: ${unresolved(deferral.slug, found, links)}`)
+    if (found.length !== 1) complain(found, `${field}.deferredScheduleSlug: ${unresolved(deferral.slug, found, links)}`)
   }
   const trigger = schedule.fields.scheduleTrigger
   if (!trigger?.enabled || trigger.scheduleName === null) return
   const found = resolveParent(schedule, links, facts)
+  if (found.length === 0 && how === 'alone' && trigger.workspaceName !== null) return
   if (found.length !== 1) {
     const elsewhere = trigger.workspaceName === null ? '' : ` of the workspace ${quoted(trigger.workspaceName)}`
-    planning.fault(
-      schedule,
-      `scheduleTrigger.scheduleName: ${unresolved(trigger.scheduleName, found, links, elsewhere)}`,
-    )
+    complain(found, `scheduleTrigger.scheduleName: ${unresolved(trigger.scheduleName, found, links, elsewhere)}`)
     return
   }
   const circle = findCircle(schedule.slug, links, facts)
