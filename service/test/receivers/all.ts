@@ -28,7 +28,8 @@ export async function startReceivers() {
       for (const one of web) one.behave(how, times)
     },
     /** Everything that any of them was sent, as text. */
-    everything: (): string => JSON.stringify([web.map((one) => one.asked), smtp.received.map((one) => one.raw)]),
+    everything: (): string =>
+      JSON.stringify([web.map((one) => one.asked), smtp.received.map(({ raw, text, html }) => [raw, text, html])]),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...web, smtp].map((one) => one[Symbol.asyncDispose]()))
     },
