@@ -47,7 +47,7 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   createWebhook: { webhook: { url: 'https://hooks.example.com', events: ['bolt.run.completed'] } },
   updateWebhook: { id: WEBHOOK, webhook: {} },
   rotateWebhookSecret: { id: WEBHOOK },
-  createIntegration: { kind: 'PAGERDUTY', secrets: [{ name: 'token', value: 'long enough' }] },
+  createIntegration: { kind: 'PAGERDUTY', secrets: [{ name: 'token', value: 'long-enough' }] },
   updateIntegration: { id: INTEGRATION },
   testIntegration: { id: INTEGRATION },
   createBoltSchedule: { schedule: { name: 'k', schedule: 'OFF', environment: 'production', commands: ['true'] } },
@@ -151,7 +151,7 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
 async function waysOut({ t }: TestApi, workspace: WorkspaceRef): Promise<[string, number][]> {
   const inside = t.inside(workspace)
   const hook = await createWebhook(inside, { url: 'https://hooks.example.com', events: ['bolt.run.completed'] })
-  const slack = { kind: 'slack', name: '', settings: {}, secrets: { token: 'long enough' } }
+  const slack = { kind: 'slack', name: '', settings: {}, secrets: { token: 'long-enough' } }
   const integration = await createIntegration(inside, slack)
   return [
     [WEBHOOK, hook.id],

@@ -151,7 +151,7 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   updateIntegration: {
     id: NO_ID,
     settings: [{ name: 'apiUrl', value: 'https://x.example' }],
-    secrets: [{ name: 'token', value: 'long enough' }],
+    secrets: [{ name: 'token', value: 'long-enough' }],
   },
   removeIntegration: { id: NO_ID },
   testIntegration: { id: NO_ID, address: '#data' },

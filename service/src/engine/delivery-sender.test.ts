@@ -155,7 +155,7 @@ test('what a sender that died had in hand is sent again when its claim runs out,
   const sender = senderOf(t, channel)
   await sender.runOnce()
   assert.equal(channel.sent.length, 0)
-  t.clock.advance(121_000)
+  t.clock.advance(76_000)
   await sender.runOnce()
   const { state, each } = await deliveryOf(t, workspace, id)
   assert.deepEqual([channel.sent.map((out) => out.id), state], [[id], 'delivered'])
@@ -177,7 +177,7 @@ test('a sender whose claim ran out writes nothing over what another one found', 
   const id = (await queued(t, workspace))!
   const first = senderOf(t, slow)
   await first.step()
-  t.clock.advance(121_000)
+  t.clock.advance(76_000)
   await senderOf(t, testChannel()).runOnce()
   release.resolve(undefined)
   await first.runOnce()

@@ -43,9 +43,9 @@ export interface DeliverySender {
 const PARALLEL = 32
 const PER_TARGET = 4
 /** A channel may make several calls of at most ten seconds each. */
-const TRY_MS = 45_000
+const TRY_MS = 30_000
 /** Longer than a try by far: clocks of two servers may differ, and the answer must be written too. */
-const CLAIM_MS = 120_000
+const CLAIM_MS = 75_000
 const STOP_MS = 5000
 const LONGEST_ANSWER = 2000
 
