@@ -56,11 +56,24 @@ export async function updateIntegration(
     const old = await lock(ctx, unit, id)
     const settings = parseSettings(old.kind, input.settings, old.settings)
     const secrets = parseSecrets(old.kind, input.secrets, old.secretNames)
+    if (settings.apiUrl !== old.settings.apiUrl) refuseKept(old, secrets)
     await integrations.update(unit.db, workspace.id, id, settings)
     await integrations.setSecrets(unit.db, ctx.vault, { workspaceId: workspace.id, integrationId: id }, secrets)
     const changed = { settings: Object.keys(input.settings), secrets: Object.keys(secrets) }
     unit.record('integration_updated', { integration: id, kind: old.kind, ...changed })
   })
+}
+
+/** What comes in is checked by this one; it is never sent anywhere. */
+const STAYS = 'webhookSecret'
+
+/** Otherwise whoever may change an address, and may not read secrets, could have them sent to himself. */
+function refuseKept(old: Integration, given: Values): void {
+  const kept = old.secretNames.filter((name) => name !== STAYS && !Object.hasOwn(given, name))
+  if (kept.length > 0)
+    throw invalidInput(
+      `secrets: give them again for another apiUrl, they were meant for the old one: ${kept.join(', ')}.`,
+    )
 }
 
 export async function removeIntegration(ctx: Context, id: number): Promise<void> {

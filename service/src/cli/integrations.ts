@@ -98,8 +98,11 @@ function update(noun: Command, shell: Shell): void {
       name: 'update',
       args: [numberArg('id', 'the number of the integration')],
       summary: 'change settings or secrets of an integration',
-      details: 'What is not given stays as it is; a setting with an empty value is taken away.',
-      examples: ['yardmaster integrations update 2 --setting apiUrl=https://api.eu.pagerduty.com'],
+      details:
+        'What is not given stays as it is; a setting with an empty value is taken away. Another apiUrl needs the secrets again.',
+      examples: [
+        'yardmaster integrations update 2 --setting apiUrl=https://api.eu.pagerduty.com --secrets <<< "token=$TOKEN"',
+      ],
     },
     async ({ args, options, io, load, print }) => {
       const id = Number(args[0])

@@ -217,11 +217,11 @@ export type Mutation = {
   setSecret: Maybe<Ok>;
   deleteSecret: Maybe<Ok>;
   createIntegration: Maybe<SavedIntegration>;
-  /** What is not given stays as it is; a setting with an empty value is taken away. */
+  /** What is not given stays as it is; a setting with an empty value is taken away. Another apiUrl needs the secrets again. */
   updateIntegration: Maybe<Ok>;
   /** Its secrets go; deliveries through it stay readable, and those that wait are given up. */
   removeIntegration: Maybe<Ok>;
-  /** Sends a message that says that it is a test; Slack needs the channel to write to. */
+  /** Slack and Teams get a message that says that it is a test; incident services are only asked who we are. Without an address Slack is asked too. */
   testIntegration: Maybe<QueuedDelivery>;
   /** Sends a mail that says that it is a test. */
   testMail: Maybe<QueuedDelivery>;
