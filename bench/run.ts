@@ -5,12 +5,14 @@ import { cpus, totalmem } from 'node:os'
 import { benchApi } from './api.ts'
 import { benchAudit } from './audit.ts'
 import { benchRotation } from './rotation.ts'
+import { benchScheduleFiles } from './schedule-files.ts'
 import { type Figure, holds, table } from './support/figure.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<Figure[]>>> = {
   api: benchApi,
   audit: benchAudit,
   rotation: benchRotation,
+  'schedule-files': benchScheduleFiles,
 }
 
 const asked = process.argv.slice(2)

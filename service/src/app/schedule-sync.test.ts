@@ -8,10 +8,12 @@ import { gitSource } from '../adapters/source/git.ts'
 import type { WorkspaceRef } from '../domain/actor.ts'
 import { AppError } from '../domain/errors.ts'
 import { findingLine } from '../domain/schedule-file.ts'
+import { writeScheduleFile } from '../domain/schedule-file-write.ts'
 import { syncAll } from '../engine/schedule-sync.ts'
 import type { FileSource } from '../ports/source.ts'
 import * as variables from '../store/schedule-variables.ts'
 import { createEnvironment, updateEnvironment } from './environments.ts'
+import { exportSchedules } from './schedule-export.ts'
 import type { SyncOptions } from './schedule-sync.ts'
 import { getScheduleFiles, planScheduleFiles, requestScheduleSync, syncScheduleFiles } from './schedule-sync.ts'
 import {
@@ -332,6 +334,36 @@ test('a plan writes nothing', async () => {
   )
   assert.match(findingLine(changes.plan.findings[0]!), /^\.bolt\/link\.yml: is a symbolic link/)
   assert.deepEqual(await f.active(), ['one'])
+})
+
+test('what was made by hand is exported to a file that, once it is deleted, brings back the same', async () => {
+  await using f = await fixture({ 'readme.md': '' })
+  const context = f.t.inside(f.workspace)
+  const base = { schedule: 'OFF', environment: 'production', commands: ['true'] }
+  const parent = await createSchedule(context, { ...base, name: 'The parent', gitBranch: 'live', labels: ['gpu'] })
+  const child = await createSchedule(context, {
+    ...base,
+    name: 'The child: "quoted"',
+    schedule: '30 2 * * *',
+    timezone: 'Europe/Berlin',
+    slaSeconds: 90,
+    notifications: { slackNotifications: [{ channel: '#data', events: ['failed'] }] },
+    scheduleTrigger: { enabled: true, scheduleName: 'The parent', triggerOn: ['failed'] },
+    deferredSchedule: { enabled: true, deferredScheduleSlug: parent.slug },
+    selfHealing: { enabled: true, slackChannel: '#mend' },
+  })
+  const yaml = writeScheduleFile(await exportSchedules(context))
+  const before = await Promise.all([parent, child].map(({ slug }) => getSchedule(context, { slug })))
+  await deleteSchedule(context, { slug: child.slug })
+  await deleteSchedule(context, { slug: parent.slug })
+  await f.repository.commit({ '.bolt/exported.yml': yaml })
+  assert.deepEqual(await f.sync(), { ...nothing, restored: [child.slug, parent.slug], unchanged: 0 })
+  const after = await Promise.all([parent, child].map(({ slug }) => getSchedule(context, { slug })))
+  const same = (one: (typeof before)[number]) => {
+    const { source: _, sourceFile: __, updatedAt: ___, scheduleTrigger, ...rest } = one
+    return { ...rest, scheduleTrigger: scheduleTrigger && { ...scheduleTrigger, scheduleName: '' } }
+  }
+  assert.deepEqual(after.map(same), before.map(same))
 })
 
 test('a request is a job, and a workspace without a repository is told so', async () => {

@@ -157,7 +157,7 @@ export async function planScheduleFiles(ctx: Context, all: readonly SourceFile[]
  * The files are looked at as soon as the transaction is there; nobody waits for the git host here. For whoever knows that
  * the branch has moved: a person, a hook of the git host.
  */
-export async function askForSync(unit: Unit, workspaceId: number): Promise<void> {
+export async function askForSync(unit: Pick<Unit, 'db' | 'queue'>, workspaceId: number): Promise<void> {
   await unit.queue.send(unit.db, 'schedule-files', { workspaceId })
 }
 

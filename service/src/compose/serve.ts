@@ -5,6 +5,8 @@ import type { FastifyInstance } from 'fastify'
 import { createMailer } from '../adapters/mail/mailer.ts'
 import { createDeliveryMetrics } from '../api/http/delivery-metrics.ts'
 import { stopServer } from '../api/server.ts'
+import type { PushedBranch } from '../app/git-hooks.ts'
+import { askForSync } from '../app/schedule-sync.ts'
 import { withListeningPort } from '../config/public-url.ts'
 import type { Config } from '../config/schema.ts'
 import { auditWitness } from '../engine/audit-witness.ts'
@@ -88,10 +90,16 @@ export async function startService(config: Config, options: ServeOptions): Promi
       startPeriodic(log, heartbeat(opened.app, node)),
       startPeriodic(log, housekeeping(opened.app)),
     )
+    // A push or a merge may have changed the files that hold schedules. Lost, it is seen at the next look.
+    const onPushed = ({ workspaceId }: PushedBranch): void => {
+      askForSync({ db: opened.app.db, queue: opened.queue }, workspaceId).catch((error: unknown) =>
+        log.warn({ err: error }, 'schedule files will be looked at later: the job could not be sent'),
+      )
+    }
     store = await openBlobs(config)
     const { blobs } = store
     const metrics = createDeliveryMetrics(() => deliveries.countOpen(opened.app.db))
-    server = await createHttp(config, { ...opened, blobs, metrics: metrics.all }, node, state)
+    server = await createHttp(config, { ...opened, blobs, metrics: metrics.all, onPushed }, node, state)
     const url = await listen(server, config, opened)
     const first = config.demo ? await firstStart(opened.app, config.data, options.environment.PATH ?? '') : null
     services.push(startPeriodic(log, blobMarker(opened.app, blobs)))
