@@ -296,6 +296,8 @@ test('an answer that is lost doubles only where the receiver cannot tell, as the
   const slug = await schedule()
   await run(slug, 'errored')
   all.behave({ kind: 'answer lost' }, 1)
+  // It is asked for the severity before.
+  all.incidentIo.behave({ kind: 'answer lost' }, 1, 1)
   await untilSettled()
   const seen = counts()
   for (const [name, { times, why }] of Object.entries(DOUBLED))

@@ -131,8 +131,10 @@ test('incident.io: ids and names, further failures in the summary, closed by its
   const entry = { ...INCIDENT_IO_ENTRY, severity: 'major', type: 'data', status: 'Fixing' }
   const failed = (id: number, deliveryId = `delivery-${id}`) =>
     told.send({ id: deliveryId, event: 'failed', body: news(run(id), entry) })
-  receiver.behave({ kind: 'answer lost' }, 1)
+  // After three questions for the ids of the names.
+  receiver.behave({ kind: 'answer lost' }, 1, 3)
   assert.equal((await failed(1)).kind, 'again')
+  assert.equal(receiver.incidents.length, 1)
   assert.equal((await failed(1)).kind, 'delivered')
   assert.equal((await failed(2)).kind, 'delivered')
   assert.equal((await failed(3)).kind, 'delivered')
