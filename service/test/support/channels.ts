@@ -4,7 +4,7 @@ import { outgoingHttp } from '../../src/adapters/outgoing-http.ts'
 import type { Channel, Outgoing, SendResult } from '../../src/ports/channel.ts'
 import { testClock } from './app.ts'
 
-export const receiverHttp = (timeoutMs = 2000) => outgoingHttp({ allow: ['127.0.0.1'], allowHttp: true, timeoutMs })
+export const receiverHttp = (timeoutMs = 8000) => outgoingHttp({ allow: ['127.0.0.1'], allowHttp: true, timeoutMs })
 
 export const channelDeps = (timeoutMs?: number) => ({ http: receiverHttp(timeoutMs), clock: testClock() })
 

@@ -31,7 +31,7 @@ const passedRun = (id: number): RunReport => run(id, passedReport)
 async function pagerDuty() {
   const receiver = await pagerDutyReceiver()
   const common = { settings: { apiUrl: receiver.url }, secrets: { token: receiver.token } }
-  const told = line(pagerDutyChannel(channelDeps(300)), common)
+  const told = line(pagerDutyChannel(channelDeps()), common)
   const failed = (id: number) => told.send({ event: 'failed', body: news(run(id), PAGERDUTY_ENTRY) })
   const passed = (id: number) => told.send({ event: 'passed', body: news(passedRun(id), PAGERDUTY_ENTRY) })
   return Object.assign(receiver, { failed, passed, earlier: told.earlier })
@@ -127,7 +127,7 @@ test('PagerDuty: what the entry says reaches its fields, and what it refuses is 
 test('incident.io: ids and names, further failures in the summary, closed by its status, safe to repeat', async () => {
   await using receiver = await incidentIoReceiver()
   const common = { settings: { apiUrl: receiver.url }, secrets: { token: receiver.token } }
-  const told = line(incidentIoChannel(channelDeps(300)), common)
+  const told = line(incidentIoChannel(channelDeps()), common)
   const entry = { ...INCIDENT_IO_ENTRY, severity: 'major', type: 'data', status: 'Fixing' }
   const failed = (id: number, deliveryId = `delivery-${id}`) =>
     told.send({ id: deliveryId, event: 'failed', body: news(run(id), entry) })
