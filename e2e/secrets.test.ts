@@ -278,6 +278,30 @@ describe('secrets that went through the service', () => {
     assert.equal((await ask(set, refused)).body.errors?.[0]?.extensions?.code, 'INVALID_INPUT')
   }
 
+  test('webhooks and integrations are made, changed, tried and refused', async () => {
+    const hook = { url: 'https://127.0.0.1:9/', events: ['bolt.run.completed'] }
+    const create = 'mutation ($hook: WebhookInput!) { createWebhook(webhook: $hook) { id secret } }'
+    const made = await done(create, { hook }, { 'idempotency-key': 'hook' })
+    planted.add('secret of a webhook', made.secret!.replace('whsec_', ''))
+    const rotate = 'mutation ($id: Int!) { rotateWebhookSecret(id: $id) { secret } }'
+    planted.add('new secret of a webhook', (await done(rotate, { id: made.id })).secret!.replace('whsec_', ''))
+    await done('mutation ($id: Int!) { testWebhook(id: $id) { deliveryId } }', { id: made.id })
+    const secret = (name: string, value: string) => [{ name, value }]
+    const integrate = `mutation ($kind: IntegrationKind!, $secrets: [IntegrationSettingInput!]) {
+      createIntegration(kind: $kind, secrets: $secrets) { id } }`
+    const slack = secret('token', planted.add('token of an integration', plain('xoxb')))
+    const { id } = await done(integrate, { kind: 'SLACK', secrets: slack })
+    const fresh = secret('token', planted.add('changed token', plain('xoxb')))
+    const update = `mutation ($id: Int!, $secrets: [IntegrationSettingInput!]) {
+      updateIntegration(id: $id, secrets: $secrets) { ok } }`
+    await done(update, { id, secrets: fresh })
+    const wrong = secret('token', planted.add('token with a space', `${plain('bad')} x`))
+    assert.equal(
+      (await ask(integrate, { kind: 'PAGERDUTY', secrets: wrong })).body.errors?.[0]?.extensions?.code,
+      'INVALID_INPUT',
+    )
+  })
+
   test('of more than a hundred, each used, none is in the data folder, the WAL, the logs or a dump', async (context) => {
     assert.ok(planted.needles.length >= 100, `${planted.needles.length} were planted`)
     assert.equal(new Set(planted.needles.map((one) => String(one.value))).size, planted.needles.length)

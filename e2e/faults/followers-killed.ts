@@ -59,11 +59,14 @@ const runsOf = async (workspaceUid: string, slug: string): Promise<Run[]> =>
 let triggered = 0
 for (let kill = 1; kill <= kills; kill++) {
   const count = random.between(1, 3)
+  let last = 0
   for (let run = 0; run < count; run++) {
-    await clientAt(home).trigger(parent)
+    last = await clientAt(home).trigger(parent)
     triggered++
   }
-  await pause(random.between(0, 2500))
+  // Mostly right after an end, while what follows from it is being written; now and then wherever it happens to be.
+  if (random.chance(0.75)) await clientAt(home).ended(last, 120_000)
+  await pause(random.between(0, 400))
   await service.kill9()
   service = await startProcess({ env, dataFolder })
 }

@@ -7,10 +7,12 @@ import type { WorkspaceRef } from '../domain/actor.ts'
 import { AppError } from '../domain/errors.ts'
 import { newSecret } from '../domain/ids.ts'
 import { formatToken } from '../domain/key.ts'
+import * as integrations from '../store/integrations.ts'
 import * as nodes from '../store/nodes.ts'
 import * as secrets from '../store/secrets.ts'
 import * as sessions from '../store/sessions.ts'
 import { MissingMasterKey, Vault } from '../store/vault.ts'
+import * as webhooks from '../store/webhooks.ts'
 import { authenticate } from './authenticate.ts'
 import type { App } from './context.ts'
 import { systemContext } from './context.ts'
@@ -25,7 +27,9 @@ import {
   setVariable,
   updateEnvironment,
 } from './environments.ts'
+import { createIntegration } from './integrations.ts'
 import { createApiKey } from './keys.ts'
+import { createWebhook } from './webhooks.ts'
 
 async function refused(work: Promise<unknown>, code: AppError['code'], words: RegExp): Promise<void> {
   await assert.rejects(work, (error) => error instanceof AppError && error.code === code && words.test(error.message))
@@ -251,6 +255,10 @@ test('a rotation re-wraps every secret; keys and sessions of before work on as l
   for (const [number, value] of values.entries()) {
     await setSecret(before, { environment: 'production', kind: 'variable', name: `S${number}`, value })
   }
+  const hook = await createWebhook(before, { url: 'https://hooks.example.com', events: ['bolt.run.completed'] })
+  const token = 'token-of-the-pager'
+  const pager = { kind: 'pagerduty', name: '', settings: {}, secrets: { token } }
+  const { id: pagerId } = await createIntegration(before, pager)
   const { key } = await createApiKey(systemContext(old, 'test'), {
     name: 'k',
     kind: 'account',
@@ -264,14 +272,18 @@ test('a rotation re-wraps every secret; keys and sessions of before work on as l
   await sessions.insert(t.app.db, { personId: ana.id, tokenHash, address: '', userAgent: '', hours: 1 })
 
   const rotated: App = { ...t.app, vault: new Vault([newKey, oldKey]) }
-  assert.equal(await rotateMasterKey(systemContext(rotated, 'test')), 7)
+  assert.equal(await rotateMasterKey(systemContext(rotated, 'test')), 9)
   assert.equal(await rotateMasterKey(systemContext(rotated, 'test')), 0)
   const [record] = await t.records('master_key_rotated')
-  assert.deepEqual([record?.data.secrets, record?.data.kid], [7, rotated.vault.kid])
+  assert.deepEqual([record?.data.secrets, record?.data.kid], [9, rotated.vault.kid])
 
   const alone: App = { ...t.app, vault: new Vault([newKey]) }
   for (const app of [rotated, alone]) {
     assert.deepEqual(Object.values(await opened(app, workspace, 'production')), values)
+    const webhook = await webhooks.open(app.db, app.vault, workspace.id, hook.id)
+    assert.deepEqual(webhook?.secrets, [hook.secret])
+    const integration = await integrations.open(app.db, app.vault, workspace.id, pagerId)
+    assert.deepEqual(integration?.secrets, { token })
   }
   const byKey = (app: App) => authenticate(app, { kind: 'bearer', token: key }, null)
   const bySession = (app: App) => authenticate(app, { kind: 'session', token: session }, null)
