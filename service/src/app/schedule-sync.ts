@@ -161,14 +161,15 @@ export async function askForSync(unit: Pick<Unit, 'db' | 'queue'>, workspaceId: 
   await unit.queue.send(unit.db, 'schedule-files', { workspaceId })
 }
 
-export async function requestScheduleSync(ctx: Context): Promise<{ requestedAt: Date }> {
+/** When, as an ISO time: the answer may be given again from what was stored. */
+export async function requestScheduleSync(ctx: Context): Promise<{ requestedAt: string }> {
   return await mutate(ctx, async (unit) => {
     if ((await findRepository(ctx, unit.db)) === null) {
       throw notFound(
         'This workspace has no repository that could hold files: set repositoryUrl of its default scheduler environment.',
       )
     }
-    const requestedAt = await due.now(unit.db)
+    const requestedAt = (await due.now(unit.db)).toISOString()
     await askForSync(unit, workspaceOf(ctx).id)
     unit.record('schedule_sync_requested', {})
     return { requestedAt }

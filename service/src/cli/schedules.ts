@@ -193,7 +193,7 @@ function exportAll(noun: Command, shell: Shell): void {
       details:
         'Values of variables are never printed: a comment names those that are to be filled in. To hand a schedule over ' +
         'to a file, merge the file and delete the schedule: the next sync brings it back with its slug and its runs.',
-      examples: ['yardmaster schedules export > .bolt/schedules.yml'],
+      examples: ['yardmaster schedules export', 'yardmaster schedules export --workspace 4f1c9e2ab0d37c58'],
     },
     async ({ options, load, print }) => {
       const all = await withApp(load(), async (app) =>

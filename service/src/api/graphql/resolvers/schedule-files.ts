@@ -10,6 +10,6 @@ export const scheduleFileResolvers = {
   },
   async syncBoltScheduleFiles(ctx: Context): Promise<SyncBoltScheduleFiles> {
     const { requestedAt } = await sync.requestScheduleSync(ctx)
-    return { ok: true, requestedAt: presentTime(requestedAt) }
+    return { ok: true, requestedAt: presentTime(new Date(requestedAt)) }
   },
 }
