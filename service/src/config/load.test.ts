@@ -145,6 +145,9 @@ test('every setting can be given by its variable', (t) => {
       YARDMASTER_RETENTION_RUN_DAYS: '9',
       YARDMASTER_RETENTION_LOG_DAYS: '8',
       YARDMASTER_RETENTION_FILE_DAYS: '0',
+      YARDMASTER_RETENTION_DELIVERY_DAYS: '7',
+      YARDMASTER_OUTGOING_ALLOW: '10.0.0.0/8, hooks.internal, ::1',
+      YARDMASTER_OUTGOING_ALLOW_HTTP: 'true',
       YARDMASTER_SESSION_HOURS: '1',
       YARDMASTER_DEMO: 'false',
     },
@@ -152,6 +155,7 @@ test('every setting can be given by its variable', (t) => {
   assert.equal(config.blobs.folder, join(cwd, 'files'))
   assert.deepEqual(config.schedules, { folders: ['.bolt', 'dbt/.bolt'], files: ['jobs.yml'] })
   assert.deepEqual(config.worker.labels, ['gpu', 'eu-west'])
+  assert.deepEqual(config.outgoing, { allow: ['10.0.0.0/8', 'hooks.internal', '::1'], allowHttp: true })
   assert.ok([...sources.values()].every(({ kind }) => kind === 'environment'))
   assert.equal(config.data, join(cwd, 'state'))
   assert.equal(config.publicUrl, 'https://yard.example.com')
