@@ -1,6 +1,6 @@
 // Calls to addresses that somebody outside the service chose. Names are resolved here, once; every address is judged, and
 // the connection is made to one that passed, by its number: nobody resolves the name a second time. When the socket is
-// connected its peer is judged again, before anything is sent. Redirects are answers like any other.
+// connected its peer is judged again. Redirects are answers like any other.
 import { lookup } from 'node:dns/promises'
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import http from 'node:http'
@@ -170,7 +170,7 @@ function reach(
     })
     call.on('error', (error) => reject(connected ? error : new NotConnected('not connected', { cause: error })))
     call.on('response', (response) => {
-      readBody(response).then(
+      readBody(response, request.largestAnswer ?? MOST_BYTES).then(
         (body) => {
           resolve({ status: response.statusCode ?? 0, headers: headersOf(response), body })
           call.destroy()
@@ -178,21 +178,20 @@ function reach(
         (error: unknown) => reject(error),
       )
     })
-    // Held back until the peer is known: 'connect' comes before anything is written.
     call.end(request.body)
   })
 }
 
 /** What comes after the limit is not read. */
-async function readBody(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage, most: number): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     size += chunk.length
-    if (size >= MOST_BYTES) break
+    if (size >= most) break
   }
-  return Buffer.concat(chunks).subarray(0, MOST_BYTES).toString()
+  return Buffer.concat(chunks).subarray(0, most).toString()
 }
 
 function headersOf(response: IncomingMessage): Record<string, string> {

@@ -270,6 +270,7 @@ export interface RunTable {
   started_at: NullableTime
   ended_at: NullableTime
   late_at: NullableTime
+  wanted_commit: string | null
 }
 
 export interface CommandTable {
@@ -456,6 +457,33 @@ export interface MessageTemplateTable {
   updated_at: Time
 }
 
+export interface PullRequestTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  provider: string
+  repository: string
+  number: number
+  title: string
+  url: string
+  author: string
+  head_commit: string
+  head_branch: string
+  base_branch: string
+  is_fork: boolean
+  state: string
+  allowed_commit: Generated<string>
+  allowed_by: Generated<string>
+  created_at: Time
+  updated_at: Time
+}
+
+export interface GitHookTable {
+  workspace_id: number
+  provider: string
+  id: string
+  received_at: Time
+}
+
 export interface Tables {
   account: AccountTable
   workspace: WorkspaceTable
@@ -490,4 +518,7 @@ export interface Tables {
   delivery_try: DeliveryTryTable
   healing_request: HealingRequestTable
   schedule_sync: ScheduleSyncTable
+  message_template: MessageTemplateTable
+  pull_request: PullRequestTable
+  git_hook: GitHookTable
 }
