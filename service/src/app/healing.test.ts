@@ -119,6 +119,8 @@ test('a cause that is worked on, or whose mend is proposed, is not asked about a
   await follow(healer)
   assert.equal((await of(later))!.state, 'waiting')
   assert.equal(await r.unit((unit) => healingEnded(unit, id, 'twice')), false)
+  // Not to be asked is no fault.
+  assert.ok(!r.t.lines.some((line) => line.level === 'error'))
   await start(healer)
 })
 
