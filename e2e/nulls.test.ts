@@ -11,6 +11,7 @@ import {
 } from 'graphql'
 import { sql } from 'kysely'
 import { createIntegration } from '../service/src/app/integrations.ts'
+import { createMessageTemplate } from '../service/src/app/message-templates.ts'
 import { createSchedule } from '../service/src/app/schedules.ts'
 import { triggerRun } from '../service/src/app/trigger-run.ts'
 import { createWebhook } from '../service/src/app/webhooks.ts'
@@ -23,6 +24,7 @@ const SCHEDULE = 'the schedule'
 const COMMAND = 'a command of its failed run'
 const WEBHOOK = 'a webhook'
 const INTEGRATION = 'an integration'
+const TEMPLATE = 'a template'
 
 // What the required arguments are given; an operation is asked as many times as it has kinds of callers.
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -50,6 +52,8 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   createIntegration: { kind: 'PAGERDUTY', secrets: [{ name: 'token', value: 'long-enough' }] },
   updateIntegration: { id: INTEGRATION },
   testIntegration: { id: INTEGRATION },
+  createMessageTemplate: { channel: 'SLACK', name: 'k', text: '{{run.state}}' },
+  updateMessageTemplate: { slug: TEMPLATE },
   createBoltSchedule: { schedule: { name: 'k', schedule: 'OFF', environment: 'production', commands: ['true'] } },
   updateBoltSchedule: { slug: SCHEDULE, schedule: {} },
   deleteBoltSchedule: { slug: SCHEDULE },
@@ -148,14 +152,16 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
   }
 }
 
-async function waysOut({ t }: TestApi, workspace: WorkspaceRef): Promise<[string, number][]> {
+async function waysOut({ t }: TestApi, workspace: WorkspaceRef): Promise<[string, unknown][]> {
   const inside = t.inside(workspace)
   const hook = await createWebhook(inside, { url: 'https://hooks.example.com', events: ['bolt.run.completed'] })
   const slack = { kind: 'slack', name: '', settings: {}, secrets: { token: 'long-enough' } }
   const integration = await createIntegration(inside, slack)
+  const template = await createMessageTemplate(inside, { channel: 'slack', name: 'Own', text: '{{run.state}}' })
   return [
     [WEBHOOK, hook.id],
     [INTEGRATION, integration.id],
+    [TEMPLATE, template.slug],
   ]
 }
 

@@ -4,10 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type GraphQLInputType, getNamedType, isInputObjectType } from 'graphql'
 import { createIntegration } from '../service/src/app/integrations.ts'
+import { createMessageTemplate } from '../service/src/app/message-templates.ts'
 import { createWebhook, testWebhook } from '../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../service/src/domain/actor.ts'
 import { newUid } from '../service/src/domain/ids.ts'
 import * as people from '../service/src/store/people.ts'
+import * as pulls from '../service/src/store/pull-requests.ts'
+import { TEST_PULL } from '../service/test/support/git-hooks.ts'
 import { bearer, pairOf, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
 import { schema } from './support/arguments.ts'
 
@@ -198,9 +201,13 @@ async function wayOutNamings(by: readonly RequestHeaders[]): Promise<Naming[]> {
     .select('id')
     .where('workspace_id', '=', b.id)
     .executeTakeFirstOrThrow()
+  const pull = await pulls.save(api.t.app.db, b.id, TEST_PULL, 'open')
   const query = { kind: 'query' } as const
   const byHook = { theirs: hook.id, nobodys: 2_000_000_000, by }
   const byIntegration = { theirs: integration.id, nobodys: 2_000_000_000, by }
+  const own = { channel: 'slack', name: 'Only of B', text: '{{run.state}}' }
+  const template = await createMessageTemplate(inside, own)
+  const byTemplate = { theirs: template.slug, nobodys: 'no-such-template', by }
   const byDelivery = { theirs: deliveryId, nobodys: randomUUID(), by }
   return [
     { argument: 'updateWebhook.id', document: 'updateWebhook(id: $, webhook: {})', ...byHook },
@@ -212,6 +219,13 @@ async function wayOutNamings(by: readonly RequestHeaders[]): Promise<Naming[]> {
     { argument: 'testIntegration.id', document: 'testIntegration(id: $)', ...byIntegration },
     { argument: 'delivery.id', document: 'delivery(id: $)', ...byDelivery, ...query },
     { argument: 'sendDeliveryAgain.id', document: 'sendDeliveryAgain(id: $)', ...byDelivery },
+    { argument: 'updateMessageTemplate.slug', document: 'updateMessageTemplate(slug: $)', ...byTemplate },
+    { argument: 'deleteMessageTemplate.slug', document: 'deleteMessageTemplate(slug: $)', ...byTemplate },
+    {
+      argument: 'allowPullRequest.id',
+      document: `allowPullRequest(id: $, commit: "${pull.headCommit}")`,
+      ...{ theirs: pull.id, nobodys: 2_000_000_000, by },
+    },
     {
       argument: 'listDeliveries.filter.webhookId',
       document: 'listDeliveries(filter: { webhookId: $ })',
@@ -227,8 +241,9 @@ async function wayOutNamings(by: readonly RequestHeaders[]): Promise<Naming[]> {
   ]
 }
 
-// Names of things at other services, and fields of an update, which goes through the code of the creation.
-const NOT_OURS = /\.(notifications|integrations)\.|^updateBoltSchedule\.schedule\./
+// Names of things at other services or of what is made here, and fields of an update, which goes through the code of the
+// creation.
+const NOT_OURS = /\.(notifications|integrations)\.|^updateBoltSchedule\.schedule\.|^createMessageTemplate\.slug$/
 
 /** Arguments that name something which is there already: by id, uid or slug. */
 function namingArguments(): string[] {

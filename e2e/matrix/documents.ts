@@ -105,6 +105,11 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   listDeliveries: probe('{ listDeliveries(limit: 1) { ok } }'),
   delivery: probe(`{ delivery(id: "${NO_DELIVERY}") { ok } }`, 'NOT_FOUND'),
   sendDeliveryAgain: probe(`mutation { sendDeliveryAgain(id: "${NO_DELIVERY}") { ok } }`, 'NOT_FOUND'),
+  listPullRequests: probe('{ listPullRequests { ok } }'),
+  allowPullRequest: probe(
+    `mutation { allowPullRequest(id: 2000000000, commit: "${'a'.repeat(40)}") { ok } }`,
+    'NOT_FOUND',
+  ),
 
   getAuditLogs: probe('{ getAuditLogs(limit: 1) { ok } }'),
 

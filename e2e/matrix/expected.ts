@@ -151,6 +151,9 @@ deleteMessageTemplate 0 | + - - - - - - - | + - w - | + + - | + - + - | + + + + 
 listDeliveries        0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
 delivery              0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
 sendDeliveryAgain     0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
+# A pull request is seen by whoever sees runs, and let run by whoever may start them.
+listPullRequests      0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
+allowPullRequest      0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 
 # Account-wide: no workspace is needed, and one that is named does not filter.
 getAuditLogs          0 | - - - - - + - - | + + + + | + + - | + - + - | + + + - + | - - - - - | + +
@@ -279,6 +282,8 @@ deleteMessageTemplate x + x + + +
 listDeliveries        x + x + + +
 delivery              x + x + + +
 sendDeliveryAgain     x + x + + +
+listPullRequests      x + x + + +
+allowPullRequest      x + x + + +
 getAuditLogs          + + + + + x
 `)
 

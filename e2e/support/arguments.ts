@@ -166,6 +166,7 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   },
   delivery: { id: NO_DELIVERY },
   sendDeliveryAgain: { id: NO_DELIVERY },
+  allowPullRequest: { id: NO_ID, commit: 'a'.repeat(40) },
   cancelBoltRuns: { scheduleRunIds: [NO_ID] },
   retryBoltRuns: { scheduleRunIds: [NO_ID] },
 })

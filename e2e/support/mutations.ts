@@ -8,6 +8,8 @@ import { createSchedule } from '../../service/src/app/schedules.ts'
 import { triggerRun } from '../../service/src/app/trigger-run.ts'
 import { createWebhook, testWebhook } from '../../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../../service/src/domain/actor.ts'
+import * as pulls from '../../service/src/store/pull-requests.ts'
+import { TEST_PULL } from '../../service/test/support/git-hooks.ts'
 import { type Ask, bearer, type RequestHeaders, sessionOf, type TestApi } from './api.ts'
 
 export interface GoodMutation {
@@ -66,6 +68,7 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('rotateWebhookSecret', `id: ${hooks.webhook}`, 'secret')
   add('testWebhook', `id: ${hooks.webhook}`, 'deliveryId')
   add('sendDeliveryAgain', `id: "${hooks.delivery}"`)
+  add('allowPullRequest', `id: ${hooks.pull.id}, commit: "${hooks.pull.headCommit}"`, 'runIds')
   add('deleteWebhook', `id: ${hooks.webhook}`)
   const token = (value: string) => `secrets: [{ name: "token", value: "${value}" }]`
   add('createIntegration', `kind: PAGERDUTY, ${token('token-of-the-pager')}`, 'id')
@@ -103,7 +106,8 @@ async function makeHooks({ t }: TestApi, a: WorkspaceRef) {
   })
   const own = { channel: 'slack', name: 'Own', text: '{{run.state}}' }
   const { slug: template } = await createMessageTemplate(inside, own)
-  return { webhook, delivery, integration, template }
+  const pull = await pulls.save(t.app.db, a.id, TEST_PULL, 'open')
+  return { webhook, delivery, integration, template, pull }
 }
 
 /** Schedules with runs as workers would have left them: two that are going, and one that failed. */

@@ -1,6 +1,6 @@
 // Pull requests: what is pushed to one runs the Turbo CI schedules of its repository on exactly that commit, what is merged
 // runs the schedules that wait for a merge. Whether a hook tells of it or a look at the host, it comes through here once.
-import { conflict, notFound } from '../domain/errors.ts'
+import { conflict, invalidInput, notFound } from '../domain/errors.ts'
 import { branchOfPull, type GitEvent, type PullRequest } from '../domain/pull-request.ts'
 import { repositoryOf } from '../domain/repository-address.ts'
 import { CAUSE_ACTORS } from '../domain/run.ts'
@@ -139,6 +139,8 @@ export const listPullRequests = (ctx: Context): Promise<StoredPull[]> =>
 /** A member lets the present commit of a fork run. What is pushed to it later needs a new word. */
 export async function allowPullRequest(ctx: Context, input: { readonly id: number; readonly commit: string }) {
   const workspace = workspaceOf(ctx)
+  if (!/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(input.commit))
+    throw invalidInput('commit: the whole commit, as it is shown.')
   return await mutate(ctx, async (unit) => {
     const pull = await pulls.lockById(unit.db, workspace.id, input.id)
     if (pull === null) throw notFound(`No pull request ${input.id} in this workspace.`)

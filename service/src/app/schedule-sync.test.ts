@@ -11,6 +11,8 @@ import { findingLine } from '../domain/schedule-file.ts'
 import { writeScheduleFile } from '../domain/schedule-file-write.ts'
 import { syncAll } from '../engine/schedule-sync.ts'
 import type { FileSource } from '../ports/source.ts'
+import { inTransaction } from '../store/database.ts'
+import * as references from '../store/schedule-references.ts'
 import * as variables from '../store/schedule-variables.ts'
 import { createEnvironment, updateEnvironment } from './environments.ts'
 import { exportSchedules } from './schedule-export.ts'
@@ -306,6 +308,33 @@ test('two servers that sync at once come to one result', async () => {
   assert.equal(outcomes.filter((one) => one.kind === 'unchanged').length, 3)
   assert.equal((await f.active()).length, 20)
   assert.equal((await f.t.records('schedule_files_synced')).length, 1)
+})
+
+test('a sync waits for whoever else adds references or syncs', async () => {
+  await using f = await fixture({ '.bolt/a.yml': file(entry('one')) })
+  const held = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const holder = inTransaction(f.t.app.db, async (tx) => {
+    await references.lockReferences(tx)
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  let ended = false
+  const running = f.sync().then((outcome) => {
+    ended = true
+    return outcome
+  })
+  const isWaited = async (): Promise<boolean> => {
+    const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`.execute(f.t.app.db)
+    return rows.length > 0
+  }
+  while (!(await isWaited())) assert.equal(ended, false, 'it did not wait')
+  assert.deepEqual(await f.active(), [])
+  release.resolve()
+  await holder
+  assert.deepEqual(await running, { ...nothing, created: ['one'], unchanged: 0 })
 })
 
 test('a server that has seen the host earlier than another does not turn the schedules back', async () => {

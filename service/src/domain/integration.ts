@@ -32,7 +32,8 @@ interface Kind {
 }
 
 const token: Field = { form: 'a token', pattern: /^[!-~]{8,512}$/ }
-const poll: Field = { form: 'yes or no', pattern: /^(yes|no)$/, default: 'no' }
+/** Whether pull requests are asked for, where the host cannot reach this service with its hooks. */
+const poll: Field = { form: 'yes or no', pattern: /^(yes|no)$/, optional: true }
 const https: Field = { form: 'an https:// address', pattern: /^https?:\/\/[!-~]{1,1000}$/ }
 /** Another place of the same interface, such as a region, a gateway of the company or one's own server. */
 const apiUrl: Field = { form: 'an https:// address', pattern: /^https?:\/\/[^@\s]{1,1000}$/, optional: true }
@@ -66,12 +67,12 @@ export const KINDS: Readonly<Record<IntegrationKind, Kind>> = {
   },
   github: {
     name: null,
-    settings: { apiUrl },
+    settings: { apiUrl, poll },
     secrets: { token: { ...token, optional: true }, webhookSecret: { ...token, optional: true } },
   },
   gitlab: {
     name: null,
-    settings: { apiUrl },
+    settings: { apiUrl, poll },
     secrets: { token: { ...token, optional: true }, webhookSecret: { ...token, optional: true } },
   },
 }

@@ -1,6 +1,7 @@
 // Messages of git hosts in their documented forms, cut down to what a receiver reads, and signed as they sign.
 import { createHmac, randomUUID } from 'node:crypto'
-import type { GitProvider } from '../../src/domain/pull-request.ts'
+import type { GitProvider, PullRequest } from '../../src/domain/pull-request.ts'
+import { readGithubPull } from '../../src/domain/pull-request.ts'
 
 export const HOOK_SECRET = 'a-secret-that-hooks-are-signed-with'
 
@@ -82,3 +83,6 @@ export function signHook(
     ? { body, headers: { 'x-github-event': event, 'x-github-delivery': id, 'x-hub-signature-256': signature } }
     : { body, headers: { 'x-gitlab-event': 'Merge Request Hook', 'x-gitlab-token': secret, 'idempotency-key': id } }
 }
+
+/** A fork's, which waits to be allowed. */
+export const TEST_PULL: PullRequest = readGithubPull(githubPull({ isFork: true }), 'github.com/acme/shop')!
