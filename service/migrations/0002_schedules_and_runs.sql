@@ -3,6 +3,8 @@
 
 -- Runs of the environment go to workers that have all of these labels.
 alter table environment add column worker_labels text[] not null default '{}';
+-- How long a canceled command may take to end by itself, in all.
+alter table environment add column stop_seconds integer not null default 5 check (stop_seconds between 5 and 3600);
 
 create table schedule (
   id                       integer generated always as identity primary key,

@@ -50,8 +50,8 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     }),
     executor,
     dependencies: { plan: planInstall, python: await pythonOf(environment), laySecretFiles },
-    openLog: (commandId, { secrets }) =>
-      openLog(app.db, commandId, { secrets, capBytes: config.commands.outputMib * MIB }),
+    openLog: (commandId, { secrets, lost }) =>
+      openLog(app.db, commandId, { secrets, signal: lost, capBytes: config.commands.outputMib * MIB }),
     files: runFiles(app, blobs),
   }
   const worker = await startWorker(app, {
@@ -100,8 +100,6 @@ function settingsOf(config: Config, environment: Environment): RunSettings {
       processes: processes === 0 ? null : processes,
       fileBytes: fileMib === 0 ? null : fileMib * MIB,
     },
-    // dbt cancels its queries on SIGINT; five seconds in all, with what the kill takes.
-    grace: { interruptMs: 2500, terminateMs: 1500 },
     timeLimitSeconds,
   }
 }

@@ -26,6 +26,7 @@ export interface RunFacts {
   readonly actor: string
   readonly reason: string
   readonly timeLimitSeconds: number | null
+  readonly stopSeconds: number
   readonly retryOf: number | null
   readonly commands: readonly CommandRow[]
 }
@@ -37,6 +38,7 @@ export async function readFacts(db: Db, runId: number): Promise<RunFacts> {
       e.archived_at is null as "environmentActive", e.repository_url as "repositoryUrl",
       e.install_step as "installStep", e.python_packages as "pythonPackages", e.excluded_files as "excludedFiles",
       r.branch, r.pr_number as "prNumber", r.actor, r.reason, r.time_limit_seconds as "timeLimitSeconds",
+      e.stop_seconds as "stopSeconds",
       r.retry_of as "retryOf"
     from run r join workspace w on w.id = r.workspace_id join schedule s on s.id = r.schedule_id
       join environment e on e.id = r.environment_id

@@ -40,6 +40,7 @@ export interface EnvironmentTable {
   created_at: Time
   archived_at: NullableTime
   worker_labels: Generated<string[]>
+  stop_seconds: Generated<number>
 }
 
 export interface VariableTable {

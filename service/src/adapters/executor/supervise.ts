@@ -38,6 +38,9 @@ export async function supervise(supervised: Supervised): Promise<CommandEnd> {
   const abort = (): void => ladder.begin({ kind: 'aborted' })
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
+  const killNow = (): void => ladder.kill({ kind: 'aborted' })
+  spec.killNow?.addEventListener('abort', killNow)
+  if (spec.killNow?.aborted) killNow()
   const { seconds } = spec.limits
   const cancelTimer = seconds === null ? () => {} : after(seconds, () => ladder.begin({ kind: 'timed-out' }))
 
@@ -49,6 +52,7 @@ export async function supervise(supervised: Supervised): Promise<CommandEnd> {
     await pause(ms)
   const { reason, lastSignal } = ladder
   ladder.end()
+  spec.killNow?.removeEventListener('abort', killNow)
   await tree.gone()
   await drain(pumps, HELD_PIPE_MS)
   // Output that was refused after the exit was refused all the same.

@@ -415,6 +415,8 @@ export type Environment = {
   excludedFiles: Maybe<Array<Scalars['String']['output']>>;
   /** Runs go to workers that have all of these labels. */
   workerLabels: Array<Scalars['String']['output']>;
+  /** How long a canceled command may take to end by itself, in all: half of it after SIGINT, then SIGTERM, then it is killed. */
+  stopSeconds: Scalars['Int']['output'];
   variables: Array<Variable>;
   secrets: Array<SecretName>;
 };
@@ -843,6 +845,8 @@ export type EnvironmentInput = {
   pythonPackages?: InputMaybe<Array<Scalars['String']['input']>>;
   excludedFiles?: InputMaybe<Array<Scalars['String']['input']>>;
   workerLabels?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** 5 to 3600; 5 unless set. */
+  stopSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
 export type EnvironmentSaved = {

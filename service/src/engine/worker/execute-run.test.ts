@@ -73,6 +73,7 @@ async function prepare(
     actor: 'Ana',
     reason: '',
     timeLimitSeconds: null,
+    stopSeconds: 5,
     retryOf: null,
     commands: [command(0, 'git clone'), command(1, 'install dependencies'), ...users],
   }
@@ -111,6 +112,8 @@ async function prepare(
     now: () => new Date(0),
     warn: (_error, message) => happened.push(`warn ${message}`),
     stop: stopping.signal,
+    lost: new AbortController().signal,
+    killNow: new AbortController().signal,
   }
   return { run, happened, output, executor, stopping }
 }
@@ -180,6 +183,7 @@ test('output that cannot be stored fails the run', async () => {
         write: async () => {
           if (id === 3) throw new Error('disk full')
         },
+        note: async () => {},
         finish: async () => {},
       }),
     }),

@@ -15,7 +15,7 @@ import type { InstallCommand } from './dependencies.ts'
 import type { Execution, Progress } from './execution.ts'
 import type { CommandLog } from './ports.ts'
 import { environmentOf, secretsOf } from './run-environment.ts'
-import { outcomeOf, StopRun } from './stop-run.ts'
+import { graceOf, outcomeOf, StopRun } from './stop-run.ts'
 
 /** 128 + SIGINT: stopped before there was a process. */
 const NEVER_BEGAN = 130
@@ -75,7 +75,7 @@ async function one(
 ): Promise<boolean> {
   run.stop.throwIfAborted()
   if ((await run.recorder.start({ id: command.id, text })) === 'canceled') throw new StopRun({ kind: 'canceled' })
-  const log = await run.ports.openLog(command.id, { secrets: secretsOf(run.values) })
+  const log = await run.ports.openLog(command.id, { secrets: secretsOf(run.values), lost: run.lost })
   let ended: Ended
   try {
     ended = await body(log)
@@ -178,11 +178,7 @@ async function putBack(run: Execution, command: CommandRow, log: CommandLog): Pr
     return command.text
   } catch (error) {
     run.warn(error, 'the state of a failed command was not put back')
-    await say(
-      log,
-      'stderr',
-      'yardmaster: the results of the failed command could not be put back; the original command runs instead.',
-    )
+    await log.note('the results of the failed command could not be put back; the original command runs instead.')
     return command.originalText
   }
 }
@@ -201,10 +197,10 @@ async function collect(run: Execution, before: unknown, command: CommandRow, log
       resources: `${folders.resources}/${command.position}`,
       signal: AbortSignal.timeout(COLLECT_MS),
     })
-    for (const note of notes) await say(log, 'stderr', note)
+    for (const note of notes) await log.note(note)
   } catch (error) {
     run.warn(error, 'the files of a command were not kept')
-    await say(log, 'stderr', 'yardmaster: the files of this command could not be kept.')
+    await log.note('the files of this command could not be kept.')
   }
 }
 
@@ -221,7 +217,8 @@ async function execute(
     folder: folders.checkout,
     hidden: settings.hidden,
     limits: settings.limits,
-    grace: settings.grace,
+    grace: graceOf(run.facts.stopSeconds),
+    killNow: run.killNow,
     output: (stream, bytes) => log.write(stream, bytes),
   }
   try {
@@ -229,7 +226,7 @@ async function execute(
     return await endOf(await running.ended, log)
   } catch (error) {
     if (error instanceof StartFault) {
-      await say(log, 'stderr', `yardmaster: ${error.message}`)
+      await log.note(error.message)
       return { code: error.code, stopped: false }
     }
     if (run.stop.aborted && !(error instanceof OutputLost)) return { code: NEVER_BEGAN, stopped: true }
@@ -242,12 +239,12 @@ async function endOf(end: CommandEnd, log: CommandLog): Promise<Ended> {
     case 'exited':
       return { code: end.code, stopped: false }
     case 'signaled':
-      if (end.limit !== null) await say(log, 'stderr', `yardmaster: ended by the limit of ${end.limit}.`)
+      if (end.limit !== null) await log.note(`ended by the limit of ${end.limit}.`)
       return { code: end.code, stopped: false }
     case 'aborted':
       return { code: end.code, stopped: true }
     case 'timed-out':
-      await say(log, 'stderr', 'yardmaster: ended by the time limit of a command.')
+      await log.note('ended by the time limit of a command.')
       return { code: end.code, stopped: true }
     case 'output-lost':
       throw new OutputLost('its output could not be stored', { cause: end.cause })

@@ -26,6 +26,10 @@ export interface Execution {
   readonly warn: (error: unknown, message: string) => void
   /** Aborted with a StopRun. */
   readonly stop: AbortSignal
+  /** Aborted when the run is not ours any more. */
+  readonly lost: AbortSignal
+  /** Aborted when its processes are not to be asked any longer. */
+  readonly killNow: AbortSignal
 }
 
 /** What earlier commands of the run brought about. */

@@ -22,9 +22,13 @@ export interface HeldRunDeps {
   readonly ports: RunPorts
   readonly settings: RunSettings
   readonly place: WorkPlace
+  /** From a fence to the kill of what did not stop by itself; the lease must not run out before. */
+  readonly fencedMs: number
   /** Aborted when the process goes down for good: the end of the run is then left to the next one. */
   readonly giveUp: AbortSignal
 }
+
+const WORKER_STOP_MS = 5_000
 
 export class HeldRun {
   readonly hold: Hold
@@ -33,6 +37,9 @@ export class HeldRun {
   readonly #stop = new AbortController()
   /** The run is not ours any more: nothing is written about its commands. */
   readonly #lost = new AbortController()
+  /** Commands are not asked any longer. */
+  readonly #kill = new AbortController()
+  #killTimer: NodeJS.Timeout | undefined
 
   constructor(app: App, deps: HeldRunDeps, hold: Hold) {
     this.#app = app
@@ -43,7 +50,24 @@ export class HeldRun {
   /** The first reason counts. */
   stop(reason: StopReason): void {
     if (reason.kind === 'lost' || reason.kind === 'fenced') this.#lost.abort()
+    const left = this.#patienceMs(reason)
+    if (left !== null) this.#killTimer ??= setTimeout(() => this.#kill.abort(), left)
     if (!this.#stop.signal.aborted) this.#stop.abort(new StopRun(reason))
+  }
+
+  /** An environment may give its commands an hour to end after a cancel; these reasons do not wait for it. */
+  #patienceMs({ kind }: StopReason): number | null {
+    switch (kind) {
+      case 'lost':
+        return 0
+      case 'fenced':
+        return this.#deps.fencedMs
+      case 'worker-stopped':
+        return WORKER_STOP_MS
+      case 'canceled':
+      case 'time-limit':
+        return null
+    }
   }
 
   /** Never rejects. Null: it was not ours, or somebody else ended it. */
@@ -104,9 +128,12 @@ export class HeldRun {
         now: () => this.#app.clock.now(),
         warn: (error, message) => this.#app.log.warn({ err: error, run: this.hold.runId }, message),
         stop: this.#stop.signal,
+        lost: this.#lost.signal,
+        killNow: this.#kill.signal,
       })
     } finally {
       limit.clear()
+      clearTimeout(this.#killTimer)
       // Before the end is written: when a run is final, nothing of it is left.
       await removeFolder(folders.root).catch((error: unknown) =>
         this.#app.log.warn({ err: error, folder: folders.root }, 'the folder of a run was not removed'),

@@ -58,7 +58,7 @@ export function runFiles(
         for (const file of queue) {
           request.signal.throwIfAborted()
           const why = await keep(of, request, file)
-          if (why !== null) failed.push(`yardmaster: ${JSON.stringify(file.path)} was not kept: ${why}.`)
+          if (why !== null) failed.push(`${JSON.stringify(file.path)} was not kept: ${why}.`)
         }
       }
       // Most of the time goes into waiting for disks.

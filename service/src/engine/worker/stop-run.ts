@@ -1,4 +1,5 @@
 import type { RunOutcome } from '../../domain/run.ts'
+import type { Grace } from '../../ports/executor.ts'
 
 /** Why a run is stopped before its end; the reason of its abort signal. */
 export type StopReason =
@@ -36,3 +37,9 @@ export function outcomeOf({ reason }: StopRun): RunOutcome {
 
 export const WORKER_STOPPED = 'worker stopped'
 export const WORKER_LOST = 'its worker was lost'
+
+/** Of the seconds that a command has to end by itself: what is left of them is for the kill. dbt cancels on SIGINT. */
+export const graceOf = (stopSeconds: number): Grace => ({
+  interruptMs: stopSeconds * 500,
+  terminateMs: stopSeconds * 300,
+})

@@ -211,8 +211,10 @@ test('a run that somebody else ended is stopped here, and nothing more is writte
 })
 
 test('the lease is renewed while the loop is busy, and a worker that cannot renew stops its commands itself', async () => {
-  const worker = await r.worker({ play: () => HANG, lease: leaseTimes(2000), host: otherHost() })
-  const id = await r.trigger(await r.schedule())
+  const deaf = { ...HANG, ignores: ['SIGINT', 'SIGTERM'] } as const
+  const worker = await r.worker({ play: () => deaf, lease: leaseTimes(2000), host: otherHost() })
+  // However patient its environment is: by the end of the lease its commands are gone.
+  const id = await r.trigger(await r.schedule({ stopSeconds: 3600 }))
   await waitFor('the command', () => worker.executor.running === 1)
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   Atomics.wait(sleeper, 0, 0, 2500)

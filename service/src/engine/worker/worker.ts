@@ -47,7 +47,7 @@ export interface Worker {
   stopNow(): Promise<void>
 }
 
-/** After the commands were told to stop: the ladder takes five seconds, the rows a little. */
+/** After the commands were told to stop: they are killed after five seconds, the rows take a little. */
 const LAST_MS = 20_000
 
 export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
@@ -56,6 +56,7 @@ export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
   const claimer: holds.Claimer = { workerId: host.self, labels: deps.labels, leaseMs: lease.leaseMs }
   const going = new Map<number, { readonly run: HeldRun; readonly done: Promise<void> }>()
   const giveUp = new AbortController()
+  const fencedMs = (lease.leaseMs - lease.fenceMs) / 2
   let stopping = false
   /** Slots promised to statements under way. */
   let promised = 0
@@ -77,7 +78,7 @@ export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
 
   const take = ({ runId, attempt }: holds.Claim, since: number): void => {
     if (going.has(runId)) return
-    const run = new HeldRun(app, { ...deps, giveUp: giveUp.signal }, { runId, attempt, workerId: host.self })
+    const run = new HeldRun(app, { ...deps, fencedMs, giveUp: giveUp.signal }, { runId, attempt, workerId: host.self })
     keeper.hold({ runId, attempt, since })
     const done = run.run().then((state) => {
       keeper.release(runId)
