@@ -56,9 +56,10 @@ if (!reachable) {
 
   const results = async (runId: number) => {
     const { dbtResults } = await client.ask(
-      'query ($id: Int!) { boltRun(runId: $id) { dbtResults { uniqueId status message } } }',
+      'query ($id: Int!) { boltRun(runId: $id) { dbtResults { uniqueId status message name path } } }',
       { id: runId },
     )
+    for (const { name, path } of dbtResults) assert.equal(path.replaceAll('\\', '/').split('/').at(-1), `${name}.sql`)
     return Object.fromEntries(
       dbtResults.map((one: { uniqueId: string; status: string }) => [
         one.uniqueId.replace(/^model\.yard\./, ''),

@@ -249,7 +249,7 @@ create index artifact_age on artifact (created_at) where removed_at is null;
 create index artifact_removed on artifact (removed_at) where removed_at is not null;
 create index artifact_blob on artifact (workspace_id, sha256);
 
--- dbt's own results, read out of run_results.json and sources.json.
+-- dbt's own results, read out of run_results.json, sources.json and manifest.json.
 create table dbt_result (
   workspace_id  integer not null,
   run_id        integer not null,
@@ -260,6 +260,11 @@ create table dbt_result (
   started_at    timestamptz,
   seconds       double precision,
   failures      integer,
+  -- From the manifest, where there was one.
+  resource_type text not null default '',
+  name          text not null default '',
+  path          text not null default '',
+  relation      text not null default '',
   primary key (command_id, unique_id),
   foreign key (workspace_id, run_id) references run (workspace_id, id)
 );

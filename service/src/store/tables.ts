@@ -324,6 +324,10 @@ export interface DbtResultTable {
   started_at: NullableTime
   seconds: number | null
   failures: number | null
+  resource_type: Generated<string>
+  name: Generated<string>
+  path: Generated<string>
+  relation: Generated<string>
 }
 
 export interface Tables {

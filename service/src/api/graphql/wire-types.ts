@@ -1028,7 +1028,7 @@ export type BoltRunStep = {
   resources: Array<BoltResource>;
 };
 
-/** One node of a dbt command, from run_results.json or sources.json. */
+/** One node of a dbt command, from run_results.json or sources.json, and what manifest.json says about it. */
 export type BoltDbtResult = {
   commandId: Scalars['Int']['output'];
   uniqueId: Scalars['String']['output'];
@@ -1037,6 +1037,13 @@ export type BoltDbtResult = {
   startDttm: Maybe<Scalars['Timestamp']['output']>;
   seconds: Maybe<Scalars['Float']['output']>;
   failures: Maybe<Scalars['Int']['output']>;
+  /** model, test, seed, snapshot, source, … */
+  resourceType: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+  /** Its file, relative to the dbt project; empty where dbt left no manifest. */
+  path: Scalars['String']['output'];
+  /** The table or view, as dbt writes it; empty for what has none. */
+  relation: Scalars['String']['output'];
 };
 
 export type BoltRunDetail = {

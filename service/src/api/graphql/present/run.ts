@@ -135,6 +135,10 @@ export const presentDetail = ({ run, commands, results, files, retries }: RunDet
     startDttm: one.startedAt,
     seconds: one.seconds,
     failures: one.failures,
+    resourceType: one.resourceType,
+    name: one.name,
+    path: one.path,
+    relation: one.relation,
   })),
   retries: [...retries],
 })
