@@ -10,6 +10,7 @@ import { DEFAULT_ALLOW_LIST } from '../domain/command-environment.ts'
 import type { Periodic } from '../engine/periodic.ts'
 import { reaper } from '../engine/reaper.ts'
 import { planInstall } from '../engine/worker/dependencies.ts'
+import { runExtras } from '../engine/worker/lay-state.ts'
 import { leaseTimes } from '../engine/worker/lease-keeper.ts'
 import { openLog } from '../engine/worker/log-shipper.ts'
 import type { RunPorts, RunSettings } from '../engine/worker/ports.ts'
@@ -53,6 +54,7 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     openLog: (commandId, { secrets, lost }) =>
       openLog(app.db, commandId, { secrets, signal: lost, capBytes: config.commands.outputMib * MIB }),
     files: runFiles(app, blobs),
+    extras: runExtras(app.db, blobs),
   }
   const worker = await startWorker(app, {
     queue: opened.queue,
@@ -106,7 +108,8 @@ function settingsOf(config: Config, environment: Environment): RunSettings {
 
 /** Runs of workers that are gone are ended by whoever sees it. */
 export function runReaper(config: Config, opened: Opened, host: HostProcesses): Periodic {
-  return reaper(opened.app, { host, leaseMs: config.worker.leaseSeconds * 1000, place: workPlace(config) })
+  const { leaseSeconds, waitLimitSeconds } = config.worker
+  return reaper(opened.app, { host, leaseMs: leaseSeconds * 1000, waitLimitSeconds, place: workPlace(config) })
 }
 
 export { hostProcesses }

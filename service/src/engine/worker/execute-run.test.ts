@@ -74,6 +74,8 @@ async function prepare(
     reason: '',
     timeLimitSeconds: null,
     stopSeconds: 5,
+    turboCi: null,
+    deferredSchedule: null,
     retryOf: null,
     commands: [command(0, 'git clone'), command(1, 'install dependencies'), ...users],
   }

@@ -6,6 +6,7 @@
 // called. So no command is ever started twice, whatever is delivered twice.
 
 import { cloneText, installText } from '../../app/runs.ts'
+import { withoutState, withState } from '../../domain/dbt-deferral.ts'
 import type { RunOutcome } from '../../domain/run.ts'
 import type { CommandEnd, CommandSpec } from '../../ports/executor.ts'
 import { StartFault } from '../../ports/executor.ts'
@@ -47,7 +48,7 @@ async function executeCommands(run: Execution): Promise<RunOutcome> {
     commit: '',
     installed: null,
     files: {},
-    extras: { deferStateDir: null, schemaPrefix: null },
+    extras: { deferredTo: null, schemaPrefix: null },
   }
   if (!(await one(run, clone, cloneText(facts.repositoryUrl), (log) => checkOut(run, state, log)))) {
     return { kind: 'errored' }
@@ -156,7 +157,7 @@ async function installStep(run: Execution, state: Progress, command: CommandRow,
 
 async function userCommand(run: Execution, state: Progress, command: CommandRow, log: CommandLog): Promise<Ended> {
   const { facts, folders, ports } = run
-  const text = await putBack(run, command, log)
+  const text = await deferred(state, await putBack(run, command, log), log)
   const before = await ports.files.snapshot(folders.checkout, facts.excludedFiles)
   const venv = state.installed?.venv ?? null
   const ended = await execute(run, log, {
@@ -183,6 +184,24 @@ async function putBack(run: Execution, command: CommandRow, log: CommandLog): Pr
   }
 }
 
+/** What is executed where the run defers: dbt is told where the state is, or builds everything while there is none. */
+async function deferred(state: Progress, text: string, log: CommandLog): Promise<string> {
+  const { deferredTo } = state.extras
+  if (deferredTo === null) return text
+  if (deferredTo.folder !== null) {
+    const stated = withState(text)
+    if (stated !== text) {
+      await log.note(`defers to run ${deferredTo.runId} of ${deferredTo.schedule}, executed as: ${stated}`)
+    }
+    return stated
+  }
+  if (!/\bdbt\b/.test(text)) return text
+  const full = withoutState(text)
+  const found = `there is no state of ${deferredTo.schedule} to defer to yet`
+  await log.note(full === text ? `${found}.` : `${found}; everything is built, executed as: ${full}`)
+  return full
+}
+
 /** Files that could not be kept do not change what the command did: its log says so. */
 async function collect(run: Execution, before: unknown, command: CommandRow, log: CommandLog): Promise<void> {
   const { facts, folders } = run
@@ -195,7 +214,7 @@ async function collect(run: Execution, before: unknown, command: CommandRow, log
       excluded: facts.excludedFiles,
       secrets: secretsOf(run.values),
       resources: `${folders.resources}/${command.position}`,
-      signal: AbortSignal.timeout(COLLECT_MS),
+      signal: AbortSignal.any([run.lost, AbortSignal.timeout(COLLECT_MS)]),
     })
     for (const note of notes) await log.note(note)
   } catch (error) {

@@ -67,11 +67,18 @@ export interface Dependencies {
   laySecretFiles(folder: string, files: readonly SecretFile[]): Promise<Record<string, string>>
 }
 
+/** Whose results the run defers to, and where they were laid; no folder: there are none yet. */
+export type DeferredTo =
+  | { readonly schedule: string; readonly runId: number; readonly folder: string }
+  | { readonly schedule: string; readonly runId: null; readonly folder: null }
+
 /** Further things that a run is given: deferral and schema prefixes of pull requests. */
-export type RunExtras = (
-  facts: RunFacts,
-  folders: RunFolders,
-) => Promise<{ readonly deferStateDir: string | null; readonly schemaPrefix: string | null }>
+export interface GivenExtras {
+  readonly deferredTo: DeferredTo | null
+  readonly schemaPrefix: string | null
+}
+
+export type RunExtras = (facts: RunFacts, folders: RunFolders) => Promise<GivenExtras>
 
 export interface RunPorts {
   readonly source: Source
