@@ -1,6 +1,6 @@
 // What dbt's manifest.json says about its nodes: what a result is a result of. Like the results, it is written by somebody
 // else's program in several versions, and what is not understood is left out.
-import { clean, field, readJson } from './dbt-json.ts'
+import { clean, field, readJson } from './foreign-json.ts'
 
 export interface DbtDescription {
   readonly uniqueId: string

@@ -1,6 +1,6 @@
 // What dbt's run_results.json and sources.json say, node by node. They are written by somebody else's program, in several
 // versions, and may be cut off: what is not understood is left out.
-import { clean, field, readJson } from './dbt-json.ts'
+import { clean, field, readJson } from './foreign-json.ts'
 
 export interface DbtNode {
   readonly uniqueId: string
