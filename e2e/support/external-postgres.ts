@@ -35,6 +35,7 @@ const notOurs = (): never => {
 export async function externalPostgres(
   given?: string,
   more: Readonly<Record<string, string>> = {},
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<ExternalPostgres> {
   if (given !== undefined && given !== '') {
     return {
@@ -56,7 +57,7 @@ export async function externalPostgres(
   const log = await open(join(data, 'log'), 'a')
   const run = (argv: readonly string[]) => {
     const [program, ...rest] = [...prefix, ...argv]
-    const env = { PATH: process.env.PATH, LD_LIBRARY_PATH: 'postgres-lib', LC_ALL: 'C' }
+    const env = { PATH: process.env.PATH, LD_LIBRARY_PATH: 'postgres-lib', LC_ALL: 'C', ...variables }
     return spawn(program!, rest, { cwd: data, env, stdio: ['ignore', log.fd, log.fd], detached: true })
   }
   const [code] = await once(

@@ -79,6 +79,8 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
       LANG: 'C.UTF-8',
       YARDMASTER_DATA: dataFolder,
       YARDMASTER_PORT: String(options.port ?? 0),
+      // Jobs of tests write where the test can see it.
+      YARDMASTER_COMMANDS_USER: 'service',
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,5 @@
 // The process: where the arguments, the environment and the streams come from, and where its exit code goes.
+import './young-generation.ts'
 import { createScrubber } from './adapters/scrub.ts'
 import { processIo } from './cli/io.ts'
 import { runProgram } from './cli/program.ts'

@@ -21,6 +21,7 @@ import { startWorker, type Worker } from '../engine/worker/worker.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { HostProcesses } from '../ports/host-processes.ts'
 import { openExecutor } from './executor.ts'
+import { hiddenFrom } from './hidden.ts'
 import type { Opened } from './open.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -37,16 +38,23 @@ export interface RunWorkerOptions {
 const MIB = 1024 * 1024
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-const workPlace = ({ data }: Config): WorkPlace => ({ work: join(data, 'work'), cache: join(data, 'cache') })
+const workPlace = ({ data }: Config): WorkPlace => ({
+  work: join(data, 'work'),
+  cache: join(data, 'cache'),
+  owner: null,
+})
 
 export async function startRunWorker(config: Config, opened: Opened, options: RunWorkerOptions): Promise<Worker> {
   const { app } = opened
   const { environment, blobs } = options
-  const { executor, close } = await openExecutor(config, environment, app.log)
+  const { executor, user, close } = await openExecutor(config, environment, app.log)
   const ports: RunPorts = {
     source: gitSource({
       folder: join(config.data, 'mirrors'),
       path: environment.PATH ?? SYSTEM_PATH,
+      variables: networkOf(environment),
+      closed: [config.data, config.blobs.folder],
+      open: [join(config.data, 'demo-repository')],
       now: () => app.clock.now().getTime(),
     }),
     executor,
@@ -63,8 +71,8 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     slots: config.worker.slots,
     labels: config.worker.labels,
     ports,
-    settings: settingsOf(config, environment),
-    place: workPlace(config),
+    settings: settingsOf(config, opened, environment),
+    place: { ...workPlace(config), owner: user },
     lease: leaseTimes(config.worker.leaseSeconds * 1000),
     drainMs: options.drainMs,
     log: app.log,
@@ -89,12 +97,20 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
   }
 }
 
-function settingsOf(config: Config, environment: Environment): RunSettings {
+/** What git needs of the host to reach another one. */
+function networkOf(environment: Environment): Record<string, string> {
+  const names = ['http_proxy', 'https_proxy', 'no_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()])
+  const certificates = environment.GIT_SSL_CAINFO ?? environment.SSL_CERT_FILE
+  const found = names.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]))
+  return { ...Object.fromEntries(found), ...(certificates !== undefined && { GIT_SSL_CAINFO: certificates }) }
+}
+
+function settingsOf(config: Config, opened: Opened, environment: Environment): RunSettings {
   const { memoryMib, processes, fileMib, timeLimitSeconds } = config.commands
   return {
     workerEnvironment: environment,
     allowList: [...DEFAULT_ALLOW_LIST, ...config.commands.environment],
-    hidden: [config.data],
+    hidden: hiddenFrom(config, opened.connections.service, environment),
     limits: {
       // Runs have a time limit; a command has none of its own.
       seconds: null,

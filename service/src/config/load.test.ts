@@ -35,9 +35,10 @@ test('without any configuration every setting has its default', (t) => {
       maxConnections: 20000,
     },
     drainSeconds: 30,
-    worker: { slots: 4, labels: [], leaseSeconds: 60, drainSeconds: 0 },
+    worker: { slots: 4, labels: [], leaseSeconds: 60, waitLimitSeconds: 86400, drainSeconds: 0 },
     commands: {
       isolation: 'auto',
+      user: 'auto',
       timeLimitSeconds: 86400,
       memoryMib: 0,
       processes: 4096,
@@ -49,6 +50,7 @@ test('without any configuration every setting has its default', (t) => {
     retention: { runDays: 90, logDays: 30, fileDays: 30 },
     session: { hours: 168 },
     demo: true,
+    privateFiles: [join(cwd, 'yardmaster.yaml')],
   })
   assert.deepEqual(
     [...sources.keys()],

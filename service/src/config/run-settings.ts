@@ -4,6 +4,7 @@ import { listOf, meta, secret, text, whole } from './leaf.ts'
 import { bucketRule, endpointRule, labelRule, nameRule, pathRule, prefixRule, variablePatternRule } from './rules.ts'
 
 const ISOLATION = ['auto', 'L0', 'L1', 'container'] as const
+const USERS = ['auto', 'service'] as const
 
 export const worker = z.strictObject({
   slots: whole(1, 256, 4, {
@@ -20,10 +21,15 @@ export const worker = z.strictObject({
         example: 'gpu,eu-west',
       }),
     ),
-  leaseSeconds: whole(10, 3600, 60, {
+  leaseSeconds: whole(3, 3600, 60, {
     env: 'YARDMASTER_WORKER_LEASE_SECONDS',
     description:
       'How long a worker that is not heard of keeps its runs; then they end as FAILED. Workers of one database need the same.',
+  }),
+  waitLimitSeconds: whole(60, 31_536_000, 86_400, {
+    env: 'YARDMASTER_WORKER_WAIT_LIMIT_SECONDS',
+    description:
+      'How long a run whose turn has come waits for a worker that may take it; then it ends as FAILED and names the labels that no worker has.',
   }),
   drainSeconds: whole(0, 604_800, 0, {
     env: 'YARDMASTER_WORKER_DRAIN_SECONDS',
@@ -43,6 +49,18 @@ export const commands = z.strictObject({
           'How far commands are kept apart: L1 in namespaces of their own, L0 in plain process groups, `container` with docker or podman; `auto` is L1 where the host allows it.',
         form: `one of ${ISOLATION.join(', ')}`,
         example: 'L1',
+      }),
+    ),
+  user: z
+    .enum(USERS)
+    .default('auto')
+    .meta(
+      meta({
+        env: 'YARDMASTER_COMMANDS_USER',
+        description:
+          'Whom commands run as when the service is root: `auto` is the user nobody where commands are in namespaces and nobody can use every folder of the PATH, `service` is root without its rights.',
+        form: `one of ${USERS.join(', ')}`,
+        example: 'service',
       }),
     ),
   image: text(nameRule)

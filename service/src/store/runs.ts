@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { FinalState, RunCause, RunState } from '../domain/run.ts'
 import type { OpenRun, Overlap, RunPlan } from '../domain/run-plan.ts'
 import type { Db } from './database.ts'
+import { missingLabels } from './nodes.ts'
 
 export const OPEN = sql.raw(`('waiting', 'starting', 'running', 'ending')`)
 export const HELD = sql.raw(`('starting', 'running', 'ending')`)
@@ -154,7 +155,8 @@ export interface LockedRun {
   readonly attempt: number
   readonly cancelRequested: boolean
   readonly cancelBy: string
-  readonly leaseExpired: boolean
+  /** As the database writes it; null before somebody took it. */
+  readonly leaseUntil: string | null
 }
 
 /** The schedule that a run belongs to never changes, so this needs no lock: it is how the schedule's lock is found. */
@@ -169,7 +171,7 @@ export async function lock(tx: Db, id: number): Promise<LockedRun> {
   const { rows } = await sql<LockedRun>`/* run_lock */ select r.id, r.workspace_id as "workspaceId",
       w.name as "workspaceName", r.schedule_id as "scheduleId", s.slug as "scheduleSlug", r.pr_number as "prNumber",
       r.state, r.attempt, r.cancel_requested_at is not null as "cancelRequested", r.cancel_by as "cancelBy",
-      coalesce(r.lease_until < clock_timestamp(), false) as "leaseExpired"
+      r.lease_until::text as "leaseUntil"
     from run r join schedule s on s.id = r.schedule_id join workspace w on w.id = r.workspace_id
     where r.id = ${id} for no key update of r`.execute(tx)
   return rows[0]!
@@ -242,6 +244,8 @@ export interface RunRow {
   readonly startedAt: string | null
   readonly endedAt: string | null
   readonly cancelRequestedAt: string | null
+  /** Its turn came, and no worker that is alive has these labels (none are needed: no worker is alive). Else null. */
+  readonly missingLabels: readonly string[] | null
 }
 
 export const runColumns = sql`r.id, r.workspace_id as "workspaceId", r.schedule_id as "scheduleId", s.slug as "scheduleSlug",
@@ -252,7 +256,8 @@ export const runColumns = sql`r.id, r.workspace_id as "workspaceId", r.schedule_
   r.time_limit_seconds as "timeLimitSeconds", r.attempt, r.worker_id as "workerId", r.cancel_by as "cancelBy",
   wire_time(r.due_at) as "dueAt", wire_time(r.accepted_at) as "acceptedAt", wire_time(r.released_at) as "releasedAt",
   wire_time(r.started_at) as "startedAt", wire_time(r.ended_at) as "endedAt",
-  wire_time(r.cancel_requested_at) as "cancelRequestedAt"`
+  wire_time(r.cancel_requested_at) as "cancelRequestedAt",
+  case when r.state = 'waiting' and r.released_at is not null then ${missingLabels} end as "missingLabels"`
 
 /** Newest first; of one schedule, or of the whole workspace. */
 export async function list(

@@ -193,6 +193,7 @@ export interface NodeTable {
   version: string
   started_at: Time
   seen_at: Time
+  labels: Generated<string[]>
 }
 
 export interface ScheduleTable {

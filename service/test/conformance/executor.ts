@@ -205,7 +205,7 @@ function portableConformance({ make, abilities }: ExecutorUnderTest): void {
         text: 'echo up; exec sleep 600',
         output: () => Promise.reject(cause),
       })
-      assert.equal(end.kind, 'output-lost')
+      assert.deepEqual([end.kind, end.code], ['output-lost', 130])
       assert.equal(end.kind === 'output-lost' && end.cause, cause)
     }))
 

@@ -96,7 +96,14 @@ export function testPorts(executor: ScriptedExecutor, output: Map<number, string
     source,
     executor,
     dependencies: {
-      plan: async () => ({ title: 'install dependencies', script: null, venv: null, keep: async () => {} }),
+      plan: async () => ({
+        script: null,
+        venv: null,
+        writable: [],
+        readOnly: [],
+        keep: async () => {},
+        discard: async () => {},
+      }),
       python: null,
       laySecretFiles: async () => ({}),
     },

@@ -22,7 +22,7 @@ export function protocolOf(url: string): Protocol {
 }
 
 // `git@host:path`; neither part may look like an option.
-const SCP_FORM = /^[A-Za-z0-9_.][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:(?!-|\/)[^\s]+$/
+const SCP_FORM = /^[A-Za-z0-9_.][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:(?!-|\/\/)\S+$/
 
 const hostile = (): SourceFault => new SourceFault('the repository address is not one that git may be given')
 

@@ -7,7 +7,7 @@ import { SourceFault } from '../../ports/source.ts'
 import { parseReference, shownUrl } from './address.ts'
 import { localEnvironment } from './git-environment.ts'
 import { git } from './git-process.ts'
-import { lastLine, type Mirror, Mirrors } from './mirror.ts'
+import { gist, type Mirror, Mirrors } from './mirror.ts'
 
 export interface GitSourceOptions {
   /** Where mirrors are kept; made when it is missing. */
@@ -47,7 +47,7 @@ export function gitSource(options: GitSourceOptions): Source {
       const environment = await localEnvironment(path, folder)
       const run = async (...argv: string[]): Promise<void> => {
         const done = await git(['-C', target, ...argv], { environment, cwd: target, signal, timeoutMs })
-        if (done.code !== 0) throw new SourceFault(`git ${argv[0]} failed: ${lastLine(done.stderr)}`)
+        if (done.code !== 0) throw new SourceFault(`git ${argv[0]} failed: ${gist(done.stderr)}`)
       }
       await run('init', '--quiet', '--template=', `--initial-branch=${WHOLE_COMMIT.test(name) ? 'main' : name}`)
       await run('fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', mirror.bare, commit)

@@ -226,14 +226,21 @@ test('files that cannot be kept do not change what the command did, and its log 
 test('the install step runs as a command of its own, and what it made comes first in PATH and is read-only', async () => {
   let keeps = 0
   const venv = join(folder, 'cache')
-  const plan = { title: 'x', script: 'make venv', venv, keep: async () => void keeps++ }
+  const plan = {
+    script: 'make venv',
+    venv,
+    writable: [venv],
+    readOnly: [],
+    keep: async () => void keeps++,
+    discard: async () => {},
+  }
   const { run, executor } = await prepare([command(2, 'a')], {
     ports: (plain) => ({ dependencies: { ...plain.dependencies, plan: async () => plan } }),
   })
   assert.deepEqual(await executeRun(run), { kind: 'succeeded' })
   const [install, user] = executor.started
   assert.deepEqual([install!.text, install!.environment.VIRTUAL_ENV, keeps], ['make venv', undefined, 1])
-  assert.ok(install!.writable.includes(run.folders.cache))
+  assert.ok(install!.writable.includes(venv))
   assert.equal(user!.environment.PATH, `${join(venv, 'bin')}:/usr/bin:/bin`)
-  assert.ok(user!.readOnly.includes(venv) && !user!.writable.includes(run.folders.cache))
+  assert.ok(user!.readOnly.includes(venv) && !user!.writable.includes(venv))
 })

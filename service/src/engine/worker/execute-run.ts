@@ -129,12 +129,17 @@ async function installStep(run: Execution, state: Progress, command: CommandRow,
   let plan: InstallCommand
   try {
     plan = await ports.dependencies.plan({
-      cacheFolder: folders.cache,
+      cache: {
+        folder: folders.cache,
+        run: folders.root,
+        isOpenToCommands: ports.executor.isolation === 'L0',
+        now: run.now(),
+      },
       checkout: folders.checkout,
+      commit: state.commit,
       installStep: facts.installStep,
       pythonPackages: facts.pythonPackages,
       python: ports.dependencies.python,
-      now: run.now(),
     })
   } catch (error) {
     await say(log, 'stderr', error instanceof Error ? error.message : String(error))
@@ -148,10 +153,11 @@ async function installStep(run: Execution, state: Progress, command: CommandRow,
   const ended = await execute(run, log, {
     text: plan.script,
     environment: environmentOf(run, state, command),
-    writable: [folders.home, folders.temporary, folders.cache],
-    readOnly: [folders.secretFiles],
+    writable: [folders.home, folders.temporary, ...plan.writable],
+    readOnly: [folders.secretFiles, ...plan.readOnly],
   })
   if (ended.code === 0 && !ended.stopped) await plan.keep()
+  else await plan.discard()
   return ended
 }
 

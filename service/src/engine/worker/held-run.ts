@@ -13,6 +13,7 @@ import * as facts from '../../store/run-facts.ts'
 import * as holds from '../../store/run-hold.ts'
 import * as scheduleVariables from '../../store/schedule-variables.ts'
 import { executeRun } from './execute-run.ts'
+import { monotonicMs } from './lease-keeper.ts'
 import { persist } from './persist.ts'
 import type { RunPorts, RunSettings } from './ports.ts'
 import { outcomeOf, type StopReason, StopRun } from './stop-run.ts'
@@ -22,8 +23,12 @@ export interface HeldRunDeps {
   readonly ports: RunPorts
   readonly settings: RunSettings
   readonly place: WorkPlace
-  /** From a fence to the kill of what did not stop by itself; the lease must not run out before. */
-  readonly fencedMs: number
+  readonly leaseMs: number
+  /**
+   * The run is ours for certain, with a lease from `since` on (`monotonicMs`), and the lease is to be renewed. Not before:
+   * until the transaction that took it is committed, a renewal finds nothing and takes the run for lost.
+   */
+  onBegun(since: number): void
   /** Aborted when the process goes down for good: the end of the run is then left to the next one. */
   readonly giveUp: AbortSignal
 }
@@ -39,7 +44,7 @@ export class HeldRun {
   readonly #lost = new AbortController()
   /** Commands are not asked any longer. */
   readonly #kill = new AbortController()
-  #killTimer: NodeJS.Timeout | undefined
+  readonly #killTimers: NodeJS.Timeout[] = []
 
   constructor(app: App, deps: HeldRunDeps, hold: Hold) {
     this.#app = app
@@ -51,17 +56,19 @@ export class HeldRun {
   stop(reason: StopReason): void {
     if (reason.kind === 'lost' || reason.kind === 'fenced') this.#lost.abort()
     const left = this.#patienceMs(reason)
-    if (left !== null) this.#killTimer ??= setTimeout(() => this.#kill.abort(), left)
+    // A further reason may have less patience than the first.
+    if (left !== null) this.#killTimers.push(setTimeout(() => this.#kill.abort(), left))
     if (!this.#stop.signal.aborted) this.#stop.abort(new StopRun(reason))
   }
 
   /** An environment may give its commands an hour to end after a cancel; these reasons do not wait for it. */
-  #patienceMs({ kind }: StopReason): number | null {
-    switch (kind) {
+  #patienceMs(reason: StopReason): number | null {
+    switch (reason.kind) {
       case 'lost':
         return 0
       case 'fenced':
-        return this.#deps.fencedMs
+        // The lease must not run out before; after a pause of this process it has.
+        return Math.max(0, reason.leftMs / 2)
       case 'worker-stopped':
         return WORKER_STOP_MS
       case 'canceled':
@@ -97,11 +104,14 @@ export class HeldRun {
 
   async #attempt(): Promise<RunOutcome | null> {
     const { db } = this.#app
+    let since = 0
     const begun = await persist(async (tries) => {
-      const found = await inTransaction(db, (tx) => holds.begin(tx, this.hold))
+      since = monotonicMs()
+      const found = await inTransaction(db, (tx) => holds.begin(tx, this.hold, this.#deps.leaseMs))
       return { ...found, fresh: found.fresh || tries === 'again' }
-    }, this.#lost.signal)
+    }, this.#deps.giveUp)
     if (!begun.held) return null
+    this.#deps.onBegun(since)
     if (begun.canceled) return { kind: 'canceled' }
     // The database says that it is ours and under way, and nobody here knows of it: its commands are not to be trusted.
     if (!begun.fresh) return { kind: 'failed', detail: 'its worker lost track of it' }
@@ -133,7 +143,7 @@ export class HeldRun {
       })
     } finally {
       limit.clear()
-      clearTimeout(this.#killTimer)
+      for (const timer of this.#killTimers) clearTimeout(timer)
       // Before the end is written: when a run is final, nothing of it is left.
       await removeFolder(folders.root).catch((error: unknown) =>
         this.#app.log.warn({ err: error, folder: folders.root }, 'the folder of a run was not removed'),

@@ -15,6 +15,7 @@ import * as logs from '../../store/command-logs.ts'
 import type { Db } from '../../store/database.ts'
 import { isUnavailable } from '../../store/database.ts'
 import { LogTail } from './log-tail.ts'
+import { persist } from './persist.ts'
 import { indexSecrets, Redactor } from './redactor.ts'
 
 const MOST_PENDING = 1024 * 1024
@@ -26,6 +27,7 @@ const INTERVAL_MS = 200
 const SHORTEST_WAIT_MS = 10
 export const LOG_CAP_BYTES = 1024 * 1024 * 1024
 const PATIENCE_MS = 120_000
+const NEVER = new AbortController().signal
 
 export interface LogOptions {
   /** Values to mask, or what `indexSecrets` made of them for another log of the run. */
@@ -63,7 +65,7 @@ interface Batch {
 }
 
 export async function openLog(db: Db, commandId: number, options: LogOptions): Promise<CommandLog> {
-  const from = await logs.open(db, commandId, options.day ?? null)
+  const from = await persist(() => logs.open(db, commandId, options.day ?? null), options.signal ?? NEVER)
   if (from === null) throw new LogClosed(commandId)
   return new Shipper(db, commandId, from, options)
 }

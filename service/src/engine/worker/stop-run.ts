@@ -6,8 +6,8 @@ export type StopReason =
   | { readonly kind: 'canceled' }
   | { readonly kind: 'time-limit'; readonly seconds: number }
   | { readonly kind: 'worker-stopped' }
-  /** The lease could not be renewed in time, so somebody else may end the run. */
-  | { readonly kind: 'fenced' }
+  /** The lease could not be renewed in time: when what is left of it has passed, somebody else may end the run. */
+  | { readonly kind: 'fenced'; readonly leftMs: number }
   /** Somebody else ended it, or holds it. */
   | { readonly kind: 'lost' }
 

@@ -4,7 +4,7 @@ import type { Output } from '../../../app/command-logs.ts'
 import type { RunAnswer } from '../../../app/run-batches.ts'
 import type { RunDetail, RunPage } from '../../../app/run-pages.ts'
 import type { CommandRow, RunRow } from '../../../app/run-queries.ts'
-import type { RunState } from '../../../domain/run.ts'
+import { type RunState, whyUntaken } from '../../../domain/run.ts'
 import type {
   BoltCommandKind,
   BoltCommandState,
@@ -80,7 +80,7 @@ export const presentRun = (run: RunRow, now: Date): BoltRun => ({
   scheduleSlug: run.scheduleSlug,
   scheduleName: run.scheduleName,
   phase: PHASES[run.state],
-  detail: run.detail,
+  detail: run.missingLabels === null ? run.detail : `It waits: ${whyUntaken(run.missingLabels)}.`,
   waitedSeconds: waitedSeconds(run, now),
   retryOf: run.retryOf,
 })
