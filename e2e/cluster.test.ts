@@ -10,7 +10,8 @@ const TIMED = / ms(,|$)/
 test('a worker is killed, one stopped and one cut off while times come due: none is lost or doubled, nothing stale is written, and both servers show the same', async (t) => {
   const lines = await clusterStorm({
     seed: 1,
-    leaseSeconds: 3,
+    leaseSeconds: 5,
+    stopLeases: 2,
     kinds: [
       { schedules: 4, times: 60, more: { catchUp: 'LATEST' } },
       { schedules: 2, times: 119, more: { catchUp: 'LATEST' } },

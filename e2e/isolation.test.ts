@@ -95,7 +95,7 @@ const READS: readonly string[] = [
   'cat PLACE/token',
   'cat PLACE/home/.ssh/id_ed25519 PLACE/home/.aws/credentials PLACE/home/.netrc',
   'cat PLACE/home/.dbt/profiles.yml PLACE/home/.docker/config.json',
-  'grep -rsa canary-5b1f PLACE',
+  'grep -rsa canary-5b1f PLACE/home PLACE/token FILES',
   'cat ~/.ssh/* ~/.netrc; ls -a ~ | grep ssh',
   'cat /proc/*/environ | tr "\\0" "\\n" | grep -a canary-5b1f-of',
   'cat /proc/PID/environ /proc/PID/cmdline && echo canary-5b1f',
@@ -215,6 +215,8 @@ test('commands of a service that is root run as nobody, with their own folders t
   assert.match(answer, /^65534\none\nwritten\n1\n/)
   assert.match(answer, /refused/)
   assert.match(yard.service.stderr(), /"isolation":"L1"/)
+  const { runs } = await yard.client.ask('{ boltRunPage(limit: 1) { runs { isolation } } }')
+  assert.deepEqual(runs, [{ isolation: 'L1' }])
   assert.doesNotMatch(yard.service.stderr(), /so are its commands/)
   assert.match(yards.get('service')!.service.stderr(), /the service is root, and so are its commands/)
 })

@@ -87,7 +87,11 @@ async function measure(where: string, client: Client, slug: string, firstSignalM
   lines.push(
     [`${where}: cancels`, all.length],
     [`${where}: processes alive when the run was final`, survivors, (n) => n === 0],
-    [`${where}: runs that ended as anything else than CANCELED`, all.filter((one) => one.state !== 'CANCELED').length, (n) => n === 0],
+    [
+      `${where}: runs that ended as anything else than CANCELED`,
+      all.filter((one) => one.state !== 'CANCELED').length,
+      (n) => n === 0,
+    ],
     [`${where}: ms of the API, median`, median(all.map((one) => one.answerMs))],
     [`${where}: ms of the API, longest`, Math.max(...all.map((one) => one.answerMs)), (n) => n <= 200],
     // The ladder is five seconds in all; writing and reading the end comes on top.
@@ -115,7 +119,7 @@ const BOUND = { YARDMASTER_COMMANDS_PROCESSES: '30' }
   const service = await startProcess({ env: { ...shared, YARDMASTER_ROLES: 'api,scheduler' } })
   const client = clientOf(service)
   const worker = await launch({ env: shared, args: ['worker'] })
-  await client.until(async () => worker.stdout().includes('is taking runs'))
+  await client.until(async () => worker.stdout().includes('is taking runs'), 180_000)
   const slug = await client.schedule(await client.environment(repository), ['true'])
   await measure('other worker', client, slug, 2_000)
   worker.signal('SIGTERM')

@@ -1,13 +1,15 @@
-// Two proofs with one scene, a server and two workers of which one or the other is killed every two seconds, while jobs
-// are delivered again and again: the build as it is has no fault, and the checker is seen to fail on a build in which the compare-and-set of taking a run and of
-// starting a command is taken out. Without the second, the zeros of the first would prove little.
+// A server and two workers on one database, while jobs are delivered again and again. The build as it is, one worker or
+// the other being killed about every two seconds, has no fault; and the checker is seen to fail on a build in which the
+// compare-and-set of taking a run and of starting a command is taken out. Without that, the zeros would prove little.
+
 //
 //   node e2e/faults/run-storm-broken.ts [--seconds 20] [--seed N]
 import { parseArgs } from 'node:util'
 import { buildWithout, COMPARE_AND_SET } from '../support/broken-build.ts'
-import { type CrowdReport, crowd } from '../support/crowd.ts'
+import { type CrowdOptions, type CrowdReport, crowd } from '../support/crowd.ts'
 import { externalPostgres } from '../support/external-postgres.ts'
 import { type Line, startClock, summary } from '../support/report.ts'
+import { sawTwice } from '../support/witness.ts'
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' }, seed: { type: 'string' } } })
 const seconds = Number(values.seconds)
@@ -15,11 +17,9 @@ const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : N
 const clock = startClock()
 console.log(`kill storm over workers, seed ${seed}`)
 
-async function scene(entry?: string): Promise<CrowdReport> {
+async function scene(options: Omit<CrowdOptions, 'postgres' | 'workers' | 'seed'>): Promise<CrowdReport> {
   const postgres = await externalPostgres()
-  const drainMs = entry === undefined ? 300_000 : 30_000
-  const options = { postgres, workers: 2, seconds, perSecond: 10, seed, drainMs, kill: true }
-  const report = await crowd({ ...options, ...(entry !== undefined && { entry }) })
+  const report = await crowd({ postgres, workers: 2, seed, ...options })
   await postgres.stop()
   return report
 }
@@ -39,14 +39,22 @@ const lines = ({ history, figures, found, workersKilled, jobsAgain, endsChanged,
   ['all faults', faults.length],
 ]
 
-const whole = await scene()
+const whole = await scene({ seconds, perSecond: 10, slots: 4, kill: true, drainMs: 600_000 })
 summary('the build as it is', clock, [
   ...lines(whole),
   ['faults of the build as it is', whole.faults.length, (n) => n === 0],
 ])
 for (const fault of whole.faults.slice(0, 20)) console.log(`  ${fault}`)
 
-const broken = await scene(await buildWithout(COMPARE_AND_SET))
+const entry = await buildWithout(COMPARE_AND_SET)
+// A worker with a free slot takes what it is told to.
+const broken = await scene({
+  ...{ entry, seconds: 180, until: sawTwice },
+  perSecond: 2,
+  slots: 16,
+  kill: false,
+  drainMs: 0,
+})
 summary('without the compare-and-set', clock, [
   ...lines(broken),
   ['commands started twice, as they must be here', broken.found.doubleStarts.length, (n) => n > 0],

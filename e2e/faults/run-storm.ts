@@ -77,6 +77,7 @@ summary(title, clock, [
   ['  open since a service was launched, s, max', most(orphans.map((one) => one.launched))],
   ['  open since the kill, s, max', most(orphans.map((one) => one.age))],
   ['processes seen beneath the services', report.processesSeen],
+  ['  of commands, at the kills', report.commandsAtKills, (n) => n > 0],
   ['  alive at the end', left.processes.length, none],
   ['  zombies', left.zombies.length, none],
   ['work folders left', left.workFolders.length, none],

@@ -67,6 +67,21 @@ export interface Cluster {
 
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const postgres = await externalPostgres(undefined, { max_connections: '300' })
+  const started: Launched[] = []
+  try {
+    return await startNodes(options, postgres, started)
+  } catch (error) {
+    for (const one of started) one.signal('SIGKILL')
+    await Promise.all(started.map((one) => one.exited))
+    await postgres.stop()
+    throw error
+  }
+}
+
+/** On a host that has much else to do. */
+const LONGEST_START_MS = 180_000
+
+async function startNodes(options: ClusterOptions, postgres: ExternalPostgres, started: Launched[]): Promise<Cluster> {
   const blobs = join(await temporaryFolder('blobs'), 'blobs')
   const { port } = new URL(postgres.url)
   const shared = {
@@ -90,6 +105,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       env: { ...shared, DATABASE_URL: databaseUrl(name, port), YARDMASTER_ROLES: 'api,scheduler' },
       ...(dataFolder !== undefined && { dataFolder }),
     })
+    started.push({ ...process, address: Promise.resolve(process.url) })
     first ??= process
     return { name, process, client: clientOf({ url: process.url, key: first.key, workspaceUid: first.workspaceUid }) }
   }
@@ -112,11 +128,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       args: ['worker', '--slots', String(options.slots), '--labels', label],
       ...(place.dataFolder !== undefined && { dataFolder: place.dataFolder }),
     })
+    started.push(process)
     const id = await client.until(async () => {
       const said = /Yardmaster worker (\S+) is taking runs/.exec(process.stdout())?.[1]
       if (said === undefined && hasExited(process.pid)) throw new Error(`a worker did not start: ${process.stderr()}`)
       return said
-    })
+    }, LONGEST_START_MS)
     return { name, relay, process, id, environment: place.environment }
   }
   const [others, workers] = await Promise.all([

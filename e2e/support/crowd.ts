@@ -19,6 +19,8 @@ import type { WitnessLine } from './witness.ts'
 export interface CrowdOptions {
   readonly postgres: ExternalPostgres
   readonly workers: number
+  /** Of each worker. */
+  readonly slots: number
   readonly seconds: number
   /** Ends it sooner. */
   readonly until?: (lines: readonly WitnessLine[]) => boolean
@@ -52,7 +54,7 @@ export async function crowd(options: CrowdOptions): Promise<CrowdReport> {
   const entry = options.entry === undefined ? {} : { entry: options.entry }
   const blobs = join(await temporaryFolder('blobs'), 'blobs')
   const shared = { DATABASE_URL: postgres.url, YARDMASTER_MASTER_KEY: MASTER_KEY, YARDMASTER_BLOBS_FOLDER: blobs }
-  const env = { ...SCENE_ENVIRONMENT, ...shared }
+  const env = { ...SCENE_ENVIRONMENT, ...shared, YARDMASTER_WORKER_SLOTS: String(options.slots) }
   const service = await startProcess({ ...entry, env: { ...env, YARDMASTER_ROLES: 'api,scheduler' } })
   const startWorker = async (): Promise<Launched> => {
     const worker = await launch({ ...entry, env, args: ['worker'] })

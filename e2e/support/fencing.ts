@@ -20,6 +20,7 @@ type Fault = 'stopped' | 'cut off'
 
 interface Round {
   readonly fault: Fault
+  /** Those that had not ended when it began. */
   readonly runIds: readonly number[]
   /** Milliseconds since 1970; null when processes were left. */
   readonly goneAt: number | null
@@ -88,6 +89,7 @@ async function oneRound(cluster: Cluster, worker: ClusterWorker, round: OneRound
   const hostages = await takeHostages(cluster, round.held)
   const brief = await Promise.all(Array.from({ length: 6 }, () => client.trigger(round.brief)))
   await pause(random.between(0, 800))
+  const from = Date.now()
   let backAt: number
   let leaseEnds: ReadonlyMap<number, number> = new Map()
   const gone = hostages.gone(leaseMs * 3 + 30_000)
@@ -107,7 +109,9 @@ async function oneRound(cluster: Cluster, worker: ClusterWorker, round: OneRound
   const next = await client.trigger(round.brief)
   const { state } = await client.ended(next, 60_000)
   await Promise.all(brief.map((id) => client.ended(id, 60_000)))
-  return { fault, runIds: hostages.runIds, goneAt, backAt, leaseEnds, worksAgain: state === 'SUCCESS' }
+  const ended = new Map((await listEnded(cluster.database)).map((run) => [run.id, run.endedAt]))
+  const runIds = hostages.runIds.filter((id) => ended.get(id)! >= from)
+  return { fault, runIds, goneAt, backAt, leaseEnds, worksAgain: state === 'SUCCESS' }
 }
 
 async function linesOf(cluster: Cluster, rounds: readonly Round[]): Promise<readonly Line[]> {

@@ -52,6 +52,8 @@ export async function startRelay(target: { readonly host: string; readonly port:
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  // It ends with the proof, also with one that fails.
+  server.unref()
   const drop = (): void => {
     for (const { near, far } of pairs) {
       near.resetAndDestroy()

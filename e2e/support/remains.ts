@@ -1,6 +1,7 @@
 /** What runs may leave on a host: processes, control groups, folders, mounts. Each name is said once it is found. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 
 interface Seen {
   readonly pid: number
@@ -37,6 +38,16 @@ export interface Places {
   readonly mark: string
 }
 
+export interface Left {
+  readonly processes: readonly string[]
+  readonly zombies: readonly string[]
+  readonly workFolders: readonly string[]
+  readonly controlGroups: readonly string[]
+  readonly temporaryFolders: readonly string[]
+  readonly mounts: readonly string[]
+  readonly database: readonly string[]
+}
+
 export class Remains {
   readonly #places: Places
   readonly #services = new Set<number>()
@@ -46,8 +57,8 @@ export class Remains {
     this.#places = places
   }
 
-  /** Notes everything beneath a service; call it before each kill. */
-  note(service: number): void {
+  /** Notes everything beneath a service, before each kill; gives how many processes of commands are among it. */
+  note(service: number): number {
     this.#services.add(service)
     const all = processes()
     const beneath = new Set([service])
@@ -56,7 +67,13 @@ export class Remains {
       before = beneath.size
       for (const one of all) if (beneath.has(one.parent)) beneath.add(one.pid)
     }
-    for (const one of all) if (beneath.has(one.pid)) this.#known.add(`${one.pid} ${one.start}`)
+    const noted = all.filter((one) => beneath.has(one.pid))
+    for (const one of noted) this.#known.add(`${one.pid} ${one.start}`)
+    return noted.filter((one) => this.#isMarked(one.pid)).length
+  }
+
+  #isMarked(pid: number): boolean {
+    return textOf(`/proc/${pid}/environ`).split('\0').includes(this.#places.mark)
   }
 
   get processesSeen(): number {
@@ -68,13 +85,32 @@ export class Remains {
     const alive: string[] = []
     const zombies: string[] = []
     for (const one of processes()) {
-      const marked = textOf(`/proc/${one.pid}/environ`).split('\0').includes(this.#places.mark)
-      if (!marked && !this.#known.has(`${one.pid} ${one.start}`)) continue
+      if (!this.#known.has(`${one.pid} ${one.start}`) && !this.#isMarked(one.pid)) continue
       const words = textOf(`/proc/${one.pid}/cmdline`).replaceAll('\0', ' ').slice(0, 200)
       if (one.state === 'Z' || one.state === 'X') zombies.push(`${one.pid}`)
       else alive.push(`${one.pid} ${words}`)
     }
     return { alive, zombies }
+  }
+
+  /** Of these, what is still there after five seconds: a service buries its children when it gets to it. */
+  async settled(what: 'alive' | 'zombies'): Promise<readonly string[]> {
+    const deadline = performance.now() + 5_000
+    for (;;) {
+      const found = this.processes()[what]
+      if (found.length === 0 || performance.now() > deadline) return found
+      await pause(50)
+    }
+  }
+
+  /** What is left in folders, control groups and mounts. */
+  places(): Pick<Left, 'workFolders' | 'controlGroups' | 'temporaryFolders' | 'mounts'> {
+    return {
+      workFolders: this.workFolders(),
+      controlGroups: this.controlGroups(),
+      temporaryFolders: this.temporaryFolders(),
+      mounts: this.mounts(),
+    }
   }
 
   workFolders(): string[] {

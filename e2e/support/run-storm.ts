@@ -7,7 +7,7 @@ import { Lives, nowSeconds, type Orphan } from './lives.ts'
 import { Target } from './load.ts'
 import { clusterOf, Holdings, lookInto, ownerOf } from './postgres.ts'
 import { type Random, seeded } from './random.ts'
-import { Remains } from './remains.ts'
+import { type Left, Remains } from './remains.ts'
 import { checkRuns, faultsInRuns, type RunFigures, type RunFindings } from './run-checker.ts'
 import { Ends, RunHistory } from './run-history.ts'
 import { startRunLoad } from './run-load.ts'
@@ -44,20 +44,12 @@ export interface RunStormReport {
   readonly ends: Ends
   readonly endsByInterface: Ends
   readonly processesSeen: number
+  /** Processes of users' commands, over all kills. */
+  readonly commandsAtKills: number
   readonly left: Left
   readonly restartMs: readonly number[]
   readonly drainSeconds: number
   readonly faults: readonly string[]
-}
-
-export interface Left {
-  readonly processes: readonly string[]
-  readonly zombies: readonly string[]
-  readonly workFolders: readonly string[]
-  readonly controlGroups: readonly string[]
-  readonly temporaryFolders: readonly string[]
-  readonly mounts: readonly string[]
-  readonly database: readonly string[]
 }
 
 const MINUTE = 60_000
@@ -72,7 +64,7 @@ export async function runStorm(options: RunStormOptions): Promise<RunStormReport
   const target = new Target()
   const holdings = new Holdings()
   const restartMs: number[] = []
-  let [killsAtStart, killsAtTick, runsHeldAtKills, mostHeld] = [0, 0, 0, 0]
+  let [killsAtStart, killsAtTick, runsHeldAtKills, mostHeld, commandsAtKills] = [0, 0, 0, 0, 0]
 
   const temporary = await temporaryFolder('storm')
   const env = { ...SCENE_ENVIRONMENT, TMPDIR: temporary, ...(external && { DATABASE_URL: external.url }) }
@@ -104,7 +96,7 @@ export async function runStorm(options: RunStormOptions): Promise<RunStormReport
     const held = await heldRuns(database, service.pid)
     runsHeldAtKills += held
     mostHeld = Math.max(mostHeld, held)
-    remains.note(service.pid)
+    commandsAtKills += remains.note(service.pid)
     const began = performance.now()
     service.signal('SIGKILL')
     lives.killed()
@@ -135,11 +127,16 @@ export async function runStorm(options: RunStormOptions): Promise<RunStormReport
   const written = await noteEnds(database, ends)
   const picture = await takePicture(connection(), schedules)
   const { found, figures } = checkRuns(history, picture, scene.witness.read(), scene.firstDue)
-  const zombies = await childrenThatDied(service.pid, remains)
+  remains.note(service.pid)
+  const zombies = await remains.settled('zombies')
   await database.end()
   const servers = countServers(dataFolder, external !== undefined)
   const { code } = await service.stop()
-  const left = await leftAfter(remains, zombies, { dataFolder, temporary, holdings, external })
+  const processes = await remains.settled('alive')
+  const left: Left = {
+    ...{ processes, zombies, ...remains.places() },
+    database: external === undefined ? leftBehind(dataFolder, holdings) : [],
+  }
   const faults = [
     ...faultsInRuns(found),
     ...[...ends.changed, ...endsByInterface.changed].map((text) => `final state changed: ${text}`),
@@ -155,7 +152,14 @@ export async function runStorm(options: RunStormOptions): Promise<RunStormReport
   ]
   return {
     ...{ history, found, figures, kills, killsAtStart, killsAtTick, runsHeldAtKills, mostHeld, ends, endsByInterface },
-    ...{ orphans: lives.orphans(picture.runs), processesSeen: remains.processesSeen, left, restartMs, drainSeconds },
+    ...{
+      orphans: lives.orphans(picture.runs),
+      processesSeen: remains.processesSeen,
+      commandsAtKills,
+      left,
+      restartMs,
+      drainSeconds,
+    },
     faults,
   }
 }
@@ -213,38 +217,5 @@ export async function drained(database: pg.Client, ends: Ends, say: (line: strin
       say(`${open} runs are open`)
     }
     await pause(250)
-  }
-}
-
-/** While the service is up. It buries its children when it gets to it, so one look is not enough. */
-async function childrenThatDied(service: number, remains: Remains): Promise<readonly string[]> {
-  remains.note(service)
-  return await settled(() => remains.processes().zombies)
-}
-
-async function leftAfter(
-  remains: Remains,
-  zombies: readonly string[],
-  at: { dataFolder: string; temporary: string; holdings: Holdings; external: ExternalPostgres | undefined },
-): Promise<Left> {
-  const processes = await settled(() => remains.processes().alive)
-  return {
-    processes,
-    zombies,
-    workFolders: remains.workFolders(),
-    controlGroups: remains.controlGroups(),
-    temporaryFolders: remains.temporaryFolders(),
-    mounts: remains.mounts(),
-    database: at.external === undefined ? leftBehind(at.dataFolder, at.holdings) : [],
-  }
-}
-
-/** What is still there after five seconds. */
-async function settled(look: () => readonly string[]): Promise<readonly string[]> {
-  const deadline = performance.now() + 5_000
-  for (;;) {
-    const found = look()
-    if (found.length === 0 || performance.now() > deadline) return found
-    await pause(50)
   }
 }

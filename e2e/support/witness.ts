@@ -61,6 +61,12 @@ export async function makeWitness(): Promise<Witness> {
   }
 }
 
+/** Whether some command began more than once. */
+export function sawTwice(lines: readonly WitnessLine[]): boolean {
+  const starts = lines.filter((line) => line.word === 'start')
+  return new Set(starts.map((line) => line.command)).size < starts.length
+}
+
 const between = (middle: string, last = ''): string => `. ./witness.sh; witness start; ${middle}; witness end${last}`
 
 /** Commands for schedules over the repository of a witness. */

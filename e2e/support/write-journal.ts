@@ -86,7 +86,11 @@ export async function keepJournal(client: () => pg.Client): Promise<WriteJournal
            from journal.entry e left join yardmaster.command c on c.id = e.command_id)
          select format('%s of run %s by %s, %s to %s, at %s', e.relation, e.of_run, e.node, e.was, e.became, e.at) as what
          from entries e join ends on ends.run_id = e.of_run
-         where e.id > ends.id and e.transaction <> ends.transaction order by e.id`,
+         -- The end changes the run first and then its commands: until it came to a command, output could be added.
+         where e.transaction <> ends.transaction and e.id > coalesce((
+             select max(id) from journal.entry own where own.transaction = ends.transaction
+               and own.relation = 'command' and own.command_id = e.command_id and e.relation <> 'artifact'), ends.id)
+         order by e.id`,
       )
       return rows.map(({ what }) => what)
     },

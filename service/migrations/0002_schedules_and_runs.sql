@@ -101,6 +101,8 @@ create table run (
   attempt              integer not null default 0,
   worker_id            text,
   lease_until          timestamptz,
+  -- How far its worker keeps its commands apart: L0, L1 or L2; empty until one has it.
+  isolation            text not null default '' check (isolation in ('', 'L0', 'L1', 'L2')),
   cancel_requested_at  timestamptz,
   cancel_by            text not null default '',
   accepted_at          timestamptz not null default clock_timestamp(),

@@ -53,13 +53,13 @@ async function asWhom(
 }
 
 async function openContainers(config: Config, environment: Environment, log: Log): Promise<OpenedExecutor> {
-  const engine = findProgram('docker') ?? findProgram('podman')
+  const engine = config.commands.engine ?? findProgram('docker') ?? findProgram('podman')
   if (engine === null)
     throw new Error('commands.isolation is container, and neither docker nor podman is on this host.')
   const executor: ContainerExecutor = createContainerExecutor({
     engine,
     image: config.commands.image!,
-    network: 'bridge',
+    network: config.commands.network,
     clientEnvironment: Object.fromEntries(
       CLIENT_VARIABLES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
     ),

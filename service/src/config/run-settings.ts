@@ -73,6 +73,27 @@ export const commands = z.strictObject({
         example: 'docker.io/library/python:3.13',
       }),
     ),
+  engine: text(nameRule)
+    .optional()
+    .meta(
+      meta({
+        env: 'YARDMASTER_COMMANDS_ENGINE',
+        description: 'The program of the container engine, with `commands.isolation` container.',
+        form: 'the path of docker, podman or a program that takes the same arguments',
+        example: '/usr/bin/podman',
+        defaultText: 'docker, or podman where there is no docker',
+      }),
+    ),
+  network: text(nameRule)
+    .default('bridge')
+    .meta(
+      meta({
+        env: 'YARDMASTER_COMMANDS_NETWORK',
+        description: 'The network of the containers that commands run in.',
+        form: 'none, bridge, host, or the name of a network of the engine',
+        example: 'none',
+      }),
+    ),
   timeLimitSeconds: whole(1, 31_536_000, 86_400, {
     env: 'YARDMASTER_COMMANDS_TIME_LIMIT_SECONDS',
     description: 'How long a run may take when its schedule has no limit of its own.',

@@ -1,7 +1,9 @@
 // What could not be done is left alone for a while, longer each time: a thousand rows that fail at every look would keep
 // the look from everything else, and fill the log.
 
-const FIRST_MS = 4000
+/** Less than the pause between two looks: what failed by chance is tried at the next one. */
+const FIRST_MS = 1000
+const GROWTH = 4
 const LONGEST_MS = 3_600_000
 
 export class PutOff {
@@ -14,7 +16,7 @@ export class PutOff {
 
   add(id: number, now: number): void {
     const before = this.#failed.get(id)
-    const pauseMs = before === undefined ? FIRST_MS : Math.min(before.pauseMs * 2, LONGEST_MS)
+    const pauseMs = before === undefined ? FIRST_MS : Math.min(before.pauseMs * GROWTH, LONGEST_MS)
     this.#failed.set(id, { until: now + pauseMs, pauseMs })
   }
 

@@ -56,7 +56,8 @@ export interface Grace {
 export type LimitName = 'memory' | 'processes' | 'file size'
 
 export type CommandEnd =
-  | { readonly kind: 'exited'; readonly code: number }
+  /** `ranInto`: by itself, and not well, after a limit had refused it something. */
+  | { readonly kind: 'exited'; readonly code: number; readonly ranInto?: LimitName }
   /** By somebody else's signal, or by a limit that the machine holds with one: 128 + its number on the wire. */
   | { readonly kind: 'signaled'; readonly signal: string; readonly code: number; readonly limit: LimitName | null }
   /** By `signal`: a cancel, a stop or a time limit of the run; the caller knows which. */

@@ -78,7 +78,7 @@ export interface Begun {
  * starting → running. It locks the row by its id alone, so it waits for the transaction that took the run; false when
  * that one was undone, or a cancel came first (the state is 'ending' then and `canceled` says so). The lease begins anew.
  */
-export async function begin(tx: Db, hold: Hold, leaseMs?: number): Promise<Begun> {
+export async function begin(tx: Db, hold: Hold, leaseMs?: number, isolation?: string): Promise<Begun> {
   const { rows } = await sql<Begun>`/* run_begin_lock */
     select coalesce(attempt = ${hold.attempt} and worker_id = ${hold.workerId}
         and state in ('starting', 'running', 'ending'), false) as held,
@@ -87,7 +87,7 @@ export async function begin(tx: Db, hold: Hold, leaseMs?: number): Promise<Begun
   const found = rows[0] ?? { held: false, canceled: false, fresh: false }
   if (found.held) {
     await sql`/* run_begin */ update run set state = case state when 'starting' then 'running' else state end,
-        started_at = coalesce(started_at, clock_timestamp()),
+        started_at = coalesce(started_at, clock_timestamp()), isolation = coalesce(${isolation ?? null}, isolation),
         lease_until = coalesce(clock_timestamp() + ${leaseMs ?? null}::float8 * interval '1 millisecond', lease_until)
       where id = ${hold.runId}`.execute(tx)
   }

@@ -229,6 +229,7 @@ export interface RunRow {
   readonly reason: string
   readonly branch: string
   readonly commitHash: string
+  readonly isolation: string
   readonly prNumber: number | null
   readonly parentRunId: number | null
   readonly retryOf: number | null
@@ -251,7 +252,7 @@ export interface RunRow {
 export const runColumns = sql`r.id, r.workspace_id as "workspaceId", r.schedule_id as "scheduleId", s.slug as "scheduleSlug",
   s.name as "scheduleName", s.deleted_at is null as "scheduleActive", r.environment_id as "environmentId", r.cause,
   r.state, r.detail, r.skipped_count as "skippedCount", wire_time(r.skipped_until) as "skippedUntil", r.actor,
-  r.actor_email as "actorEmail", r.reason, r.branch, r.commit_hash as "commitHash", r.pr_number as "prNumber",
+  r.actor_email as "actorEmail", r.reason, r.branch, r.commit_hash as "commitHash", r.isolation, r.pr_number as "prNumber",
   r.parent_run_id as "parentRunId", r.retry_of as "retryOf", r.continue_on_error as "continueOnError",
   r.time_limit_seconds as "timeLimitSeconds", r.attempt, r.worker_id as "workerId", r.cancel_by as "cancelBy",
   wire_time(r.due_at) as "dueAt", wire_time(r.accepted_at) as "acceptedAt", wire_time(r.released_at) as "releasedAt",

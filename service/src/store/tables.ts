@@ -257,6 +257,7 @@ export interface RunTable {
   reason: Generated<string>
   branch: string
   commit_hash: Generated<string>
+  isolation: Generated<string>
   pr_number: number | null
   parent_run_id: number | null
   retry_of: number | null

@@ -22,8 +22,8 @@ import {
   eventually,
   finish,
   freshFolder,
-  processesWith,
   NO_LIMITS,
+  processesWith,
   SYSTEM_PATH,
   uniqueNumber,
 } from '../../../test/support/executor.ts'
@@ -124,6 +124,30 @@ test('a command whose surroundings cannot be set up never starts: 125', async ()
     executor.close()
   }
   assert.deepEqual(readdirSync(folder.path), [])
+})
+
+test('a command that was refused processes and did not end well says that it ran into that limit', async () => {
+  using folder = freshFolder()
+  const executor = await createProcessExecutor()
+  const limits = { ...NO_LIMITS, seconds: 30, processes: 25 }
+  const forks = `sh -c 'for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5; do sleep 9 & done; done' 2>/dev/null`
+  const greedy = await finish(executor, { folder: folder.path, limits, text: `${forks}; exit 7` })
+  const modest = await finish(executor, { folder: folder.path, limits, text: 'exit 7' })
+  executor.close()
+  const isCounted = executor.limitsKind.processes === 'cgroup'
+  if (!isCounted) couldNotRun('naming the limit of processes', 'no control group counts them here')
+  assert.deepEqual(greedy.end, { kind: 'exited', code: 7, ...(isCounted && { ranInto: 'processes' }) })
+  assert.deepEqual(modest.end, { kind: 'exited', code: 7 })
+})
+
+test('when the machine runs out of memory the kernel takes commands first', async () => {
+  using folder = freshFolder()
+  for (const isolation of new Set(['L0', level] as const)) {
+    const executor = await createProcessExecutor({ isolation })
+    const { stdout } = await finish(executor, { folder: folder.path, text: 'cat /proc/self/oom_score_adj' })
+    executor.close()
+    assert.ok(Number(stdout) >= 500, `${isolation}: ${stdout}`)
+  }
 })
 
 test('on a host without a shell nothing is started: 127', async () => {

@@ -215,6 +215,7 @@ function running(
     spec,
     signal,
     limitOf: (name) => (name === 'SIGXFSZ' ? 'file size' : group?.outOfMemory() ? 'memory' : null),
+    ranInto: () => (group?.outOfProcesses() ? 'processes' : null),
     cleanUp: () => void group?.remove(),
   })
   return { pid: child.pid!, ended }

@@ -448,12 +448,14 @@ export type BoltRun = {
   scheduleSlug: Scalars['String']['output'];
   scheduleName: Scalars['String']['output'];
   phase: BoltRunPhase;
-  /** Why it was skipped or failed, in a sentence; else empty. */
+  /** Why it was skipped or failed, or waits for a worker that is not there, in a sentence; else empty. */
   detail: Scalars['String']['output'];
   /** From being accepted to being taken by a worker; until then, so far. */
   waitedSeconds: Scalars['Float']['output'];
   /** The run that this one is a retry of. */
   retryOf: Maybe<Scalars['Int']['output']>;
+  /** How far its commands are kept apart: L0 in process groups, L1 in namespaces, L2 in containers; empty until a worker has it. */
+  isolation: Scalars['String']['output'];
 };
 
 export type BoltGitInfo = {

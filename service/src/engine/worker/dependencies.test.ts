@@ -33,6 +33,7 @@ echo made >> "$HOME/made"
 const DBT = `#!/bin/sh
 echo deps >> "$HOME/made"
 mkdir -p dbt_packages/utils && cp packages.yml dbt_packages/utils/macro.sql
+if grep -q local packages.yml; then ln -s "$PWD/packages.yml" dbt_packages/local; fi
 `
 
 interface Yard extends Disposable {
@@ -302,6 +303,10 @@ test("dbt's packages are fetched once and copied after that, until what asks for
   await (await t.plan(unlocked)).install()
   assert.equal(t.made(), 4, 'without a lock file there may be newer ones')
   assert.equal((await t.plan({ 'packages.yml': 'no project of dbt\n' })).script, null)
+  const own = { 'dbt_project.yml': 'name: x\n', 'packages.yml': 'local\n', 'package-lock.yml': 'lock\n' }
+  await (await t.plan(own)).install()
+  await (await t.plan(own)).install()
+  assert.equal(t.made(), 6, 'a package of the repository itself belongs to its checkout')
 })
 
 test('nothing outside of a checkout is read or written on its behalf', async () => {

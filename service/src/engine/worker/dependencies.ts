@@ -5,7 +5,7 @@
 // where the repository itself is installed; the day where versions are not pinned. Everything is made by the install
 // step as a command like any other; the service itself never reads or copies what a checkout holds.
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DependencyCache, type Draft, draftOf, findKept, tidyUp } from './dependency-cache.ts'
 import { isPinned, readInside, readRequirements } from './requirements.ts'
@@ -53,7 +53,11 @@ export async function planInstall(request: DependencyRequest): Promise<InstallCo
     writable: parts.flatMap((part) => (part.isMade ? [part.folder] : [])),
     readOnly: parts.flatMap((part) => (part.isMade ? [] : [part.folder])),
     keep: async () => {
-      for (const { draft } of parts) await draft?.keep()
+      for (const { draft, proof } of parts) {
+        if (draft === null) continue
+        const isThere = await lstat(join(draft.folder, proof)).catch(() => null)
+        await (isThere === null ? draft.discard() : draft.keep())
+      }
     },
     discard: async () => {
       for (const { draft } of parts) await draft?.discard()
@@ -69,6 +73,8 @@ interface Part {
   /** Whether the script writes there. */
   readonly isMade: boolean
   readonly draft: Draft | null
+  /** What is in the draft when there is something to keep. */
+  readonly proof: string
 }
 
 const kept = (folder: string, after: readonly string[] = []): Part => ({
@@ -77,6 +83,7 @@ const kept = (folder: string, after: readonly string[] = []): Part => ({
   after,
   isMade: false,
   draft: null,
+  proof: '',
 })
 
 const activation = (venv: string): string[] => [
@@ -106,7 +113,7 @@ async function planVenv(request: DependencyRequest): Promise<Part | null> {
   if (pythonPackages.length > 0) before.push(`${pip} -- ${pythonPackages.map(quote).join(' ')}`)
   if (asked !== null) before.push(asked.name === 'pyproject.toml' ? `${pip} .` : `${pip} --requirement ${asked.name}`)
   before.push(readOnly(folder))
-  return { folder, before, after: [], isMade: true, draft }
+  return { folder, before, after: [], isMade: true, draft, proof: 'bin/python' }
 }
 
 /** Without the right to write there, a job that tries is told so, and does not spoil it by accident. */
@@ -124,7 +131,7 @@ async function copyOf(venv: string, run: string): Promise<Part> {
     `  if [ -f "$file" ] && [ ! -L "$file" ] && grep -Iq . "$file"; then sed -i ${quote(`s|${from}|${to}|g`)} "$file"; fi`,
     'done',
   ]
-  return { folder, before, after: [], isMade: true, draft: null }
+  return { folder, before, after: [], isMade: true, draft: null, proof: '' }
 }
 
 const DBT_PACKAGES = ['dependencies.yml', 'packages.yml'] as const
@@ -139,13 +146,15 @@ async function planDbtPackages({ checkout, cache }: DependencyRequest): Promise<
   const key = keyOf('dbt', [...asked, lock ?? dayOf(cache.now)])
   const found = await findKept(cache, key)
   if (found !== null) {
-    const copy = `cp -R ${quote(join(found, 'dbt_packages'))} dbt_packages && chmod -R u+w dbt_packages`
-    return [kept(found, [`if [ -d ${quote(join(found, 'dbt_packages'))} ]; then rm -rf dbt_packages; ${copy}; fi`])]
+    const copy = `cp -R ${quote(join(found, 'dbt_packages'))} dbt_packages`
+    return [kept(found, ['rm -rf dbt_packages', copy, 'chmod -R u+w dbt_packages'])]
   }
   const draft = await draftOf(cache, key)
   const copy = `cp -R dbt_packages ${quote(draft.folder)}/; ${readOnly(draft.folder)}`
-  const after = ['dbt deps', `if [ -d dbt_packages ]; then ${copy}; else exit 0; fi`]
-  return [{ folder: draft.folder, before: [], after, isMade: true, draft }]
+  // A package of the repository itself is a link into this checkout, which no other run has.
+  const mayKeep = '[ -d dbt_packages ] && [ ! -L dbt_packages ] && [ -z "$(find dbt_packages -type l)" ]'
+  const after = ['dbt deps', `if ${mayKeep}; then ${copy}; fi`]
+  return [{ folder: draft.folder, before: [], after, isMade: true, draft, proof: 'dbt_packages' }]
 }
 
 const dayOf = (now: Date): string => now.toISOString().slice(0, 10)

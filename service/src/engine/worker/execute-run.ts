@@ -262,6 +262,7 @@ async function execute(
 async function endOf(end: CommandEnd, log: CommandLog): Promise<Ended> {
   switch (end.kind) {
     case 'exited':
+      if (end.ranInto !== undefined) await log.note(`it ran into the limit of ${end.ranInto}.`)
       return { code: end.code, stopped: false }
     case 'signaled':
       if (end.limit !== null) await log.note(`ended by the limit of ${end.limit}.`)

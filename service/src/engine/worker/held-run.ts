@@ -68,7 +68,7 @@ export class HeldRun {
         return 0
       case 'fenced':
         // The lease must not run out before; after a pause of this process it has.
-        return Math.max(0, reason.leftMs / 2)
+        return Math.max(0, reason.leftMs / 4)
       case 'worker-stopped':
         return WORKER_STOP_MS
       case 'canceled':
@@ -105,9 +105,10 @@ export class HeldRun {
   async #attempt(): Promise<RunOutcome | null> {
     const { db } = this.#app
     let since = 0
+    const { isolation } = this.#deps.ports.executor
     const begun = await persist(async (tries) => {
       since = monotonicMs()
-      const found = await inTransaction(db, (tx) => holds.begin(tx, this.hold, this.#deps.leaseMs))
+      const found = await inTransaction(db, (tx) => holds.begin(tx, this.hold, this.#deps.leaseMs, isolation))
       return { ...found, fresh: found.fresh || tries === 'again' }
     }, this.#deps.giveUp)
     if (!begun.held) return null

@@ -96,7 +96,7 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
         options.onLost(runId, attempt, { kind: 'fenced', leftMs: leaseMs - silentMs })
       }
     },
-    Math.min(500, fenceMs / 10),
+    Math.min(500, fenceMs / 20),
   )
   fence.unref()
 

@@ -83,6 +83,7 @@ export const presentRun = (run: RunRow, now: Date): BoltRun => ({
   detail: run.missingLabels === null ? run.detail : `It waits: ${whyUntaken(run.missingLabels)}.`,
   waitedSeconds: waitedSeconds(run, now),
   retryOf: run.retryOf,
+  isolation: run.isolation,
 })
 
 const milliseconds = (wire: string): number => Date.parse(`${wire.replace(' ', 'T')}Z`)
