@@ -29,7 +29,10 @@ const overlap = `shared-part-${randomBytes(8).toString('hex')}`
 const file = `profile:\n  password: ${plain('in-a-file')}\n`
 
 const bash = (text: string, secret: string): string =>
-  execFileSync('bash', ['--norc', '-c', `exec 2>&1; ${text}`], { env: { S: secret, LC_ALL: 'C.UTF-8' }, encoding: 'utf8' })
+  execFileSync('bash', ['--norc', '-c', `exec 2>&1; ${text}`], {
+    env: { S: secret, LC_ALL: 'C.UTF-8' },
+    encoding: 'utf8',
+  })
 const needles: Needle[] = [
   ...Object.entries({ ...VALUES, OVERLAP_TWO: overlap, FILE: file.trim() }).map(([name, value]) => ({ name, value })),
   ...key

@@ -8,7 +8,7 @@
  * Without libfaketime (the package `faketime` of most systems) it says so and proves nothing; the same jumps with clocks
  * that are passed in are in service/src/engine/lease-watch.test.ts, service/src/domain/due.test.ts and e2e/faults/ticks.ts.
  */
-import { globSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseTimetable } from '../../service/src/domain/occurrence.ts'
@@ -128,6 +128,10 @@ worker.signal('SIGKILL')
 await worker.exited
 await service.kill9()
 await postgres.stop()
+// What libfaketime leaves of processes that are gone.
+for (const left of globSync('/dev/shm/{faketime_shm,sem.faketime_sem}_*')) {
+  if (!existsSync(`/proc/${left.split('_').at(-1)}`)) rmSync(left, { force: true })
+}
 
 summary('a wall clock that jumps', clock, [
   ...lines,

@@ -92,6 +92,8 @@ async function storm(cluster: Cluster, options: ClusterStormOptions): Promise<re
   const failed = ended.filter((run) => run.state !== 'succeeded')
   const innocent = failed.filter((run) => !isWithin(victims.get(run.workerId), run.endedAt))
   for (const run of innocent) say(`run ${run.id} is ${run.state} without a fault: ${run.detail}`)
+  const failedIds = new Set(failed.map((run) => run.id))
+  const heldOnes = held.flatMap((hostages) => hostages.runIds)
   const ofWorker = (victim: Victim): Ended[] => failed.filter((run) => run.workerId === victim.worker.id)
   const endedAfterLease = [...ofWorker(paused), ...ofWorker(cut)].map((run) => run.endedAt - run.leaseUntil)
   const endedAfterKill = ofWorker(killed).map((run) => run.endedAt - killed.at!)
@@ -127,7 +129,8 @@ async function storm(cluster: Cluster, options: ClusterStormOptions): Promise<re
     ['runs that are no skips', ended.length],
     ['  left open', found.unfinished.length, zero],
     ['  that succeeded', succeeded.length],
-    ['  failed with their worker', failed.length - innocent.length, (n) => n >= 9],
+    ['  failed with their worker', failed.length - innocent.length],
+    ['    held by it, and not failed', heldOnes.filter((id) => !failedIds.has(id)).length, zero],
     ['    without a reason', failed.filter((run) => run.state !== 'failed' || run.detail === '').length, zero],
     ['  failed without a fault', innocent.length, zero],
     ['  ended twice', twice, zero],

@@ -81,15 +81,17 @@ export async function keepJournal(client: () => pg.Client): Promise<WriteJournal
   return {
     staleWrites: async () => {
       const rows = await rowsOf<{ what: string }>(
-        `with ends as (${ends}), entries as (
+        `with ends as materialized (${ends}), entries as materialized (
            select e.*, coalesce(e.run_id, c.run_id) as of_run
-           from journal.entry e left join yardmaster.command c on c.id = e.command_id)
+           from journal.entry e left join yardmaster.command c on c.id = e.command_id),
+         closings as materialized (
+           select transaction, command_id, max(id) as id from journal.entry where relation = 'command' group by 1, 2)
          select format('%s of run %s by %s, %s to %s, at %s', e.relation, e.of_run, e.node, e.was, e.became, e.at) as what
          from entries e join ends on ends.run_id = e.of_run
          -- The end changes the run first and then its commands: until it came to a command, output could be added.
-         where e.transaction <> ends.transaction and e.id > coalesce((
-             select max(id) from journal.entry own where own.transaction = ends.transaction
-               and own.relation = 'command' and own.command_id = e.command_id and e.relation <> 'artifact'), ends.id)
+         left join closings on closings.transaction = ends.transaction and closings.command_id = e.command_id
+           and e.relation <> 'artifact'
+         where e.transaction <> ends.transaction and e.id > coalesce(closings.id, ends.id)
          order by e.id`,
       )
       return rows.map(({ what }) => what)

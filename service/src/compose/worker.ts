@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hostProcesses } from '../adapters/host-processes.ts'
 import { gitSource } from '../adapters/source/git.ts'
+import { clearYoungGeneration } from '../adapters/young-generation.ts'
 import type { Config } from '../config/schema.ts'
 import { DEFAULT_ALLOW_LIST } from '../domain/command-environment.ts'
 import type { Periodic } from '../engine/periodic.ts'
@@ -60,7 +61,12 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     executor,
     dependencies: { plan: planInstall, python: await pythonOf(environment), laySecretFiles },
     openLog: (commandId, { secrets, lost }) =>
-      openLog(app.db, commandId, { secrets, signal: lost, capBytes: config.commands.outputMib * MIB }),
+      openLog(app.db, commandId, {
+        secrets,
+        signal: lost,
+        capBytes: config.commands.outputMib * MIB,
+        relieve: clearYoungGeneration,
+      }),
     files: runFiles(app, blobs),
     extras: runExtras(app.db, blobs),
   }

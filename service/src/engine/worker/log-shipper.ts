@@ -39,6 +39,8 @@ export interface LogOptions {
   readonly patienceMs?: number
   /** Ends the waiting of everybody with its reason; what was not sent is lost. */
   readonly signal?: AbortSignal
+  /** Called when megabytes that were held are needed no longer. */
+  readonly relieve?: () => void
 }
 
 export interface CommandLog {
@@ -75,6 +77,7 @@ class Shipper implements CommandLog {
   readonly #commandId: number
   readonly #patienceMs: number
   readonly #signal: AbortSignal | undefined
+  readonly #relieve: () => void
   readonly #redactors: Readonly<Record<LogStream, Redactor>>
   readonly #tail: LogTail
   readonly #pending: Record<LogStream, Buffer[]> = { stdout: [], stderr: [] }
@@ -93,6 +96,7 @@ class Shipper implements CommandLog {
     this.#end = from
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
     this.#signal = options.signal
+    this.#relieve = options.relieve ?? (() => {})
     const index = Array.isArray(options.secrets) ? indexSecrets(options.secrets) : (options.secrets as NeedleIndex)
     this.#redactors = { stdout: new Redactor(index), stderr: new Redactor(index) }
     this.#tail = new LogTail(options.capBytes ?? LOG_CAP_BYTES, from.stdout + from.stderr)
@@ -191,7 +195,10 @@ class Shipper implements CommandLog {
         if (again || !(await logs.append(this.#db, this.#commandId, batch.from, batch.chunks, durable)))
           await this.#resend()
       })
-      if (durable) this.#retained = []
+      if (durable) {
+        this.#retained = []
+        this.#relieve()
+      }
     } catch (error) {
       this.#failure ??= { error }
       this.#pendingBytes = 0
