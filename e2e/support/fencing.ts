@@ -142,7 +142,9 @@ async function linesOf(cluster: Cluster, rounds: readonly Round[]): Promise<read
     ['rounds with processes left', rounds.filter((round) => round.goneAt === null).length, zero],
     ['rounds after which it took no run', rounds.filter((round) => !round.worksAgain).length, zero],
     ['runs that it held', held.length],
-    ['  that did not end as failed with a reason', held.filter((run) => !isLost(run)).length, zero],
+    // One that came to its end before anybody took it away may say so later; its witness is asked below.
+    ['  that succeeded all the same', held.filter((run) => run.state === 'succeeded').length],
+    ['  that ended otherwise than as failed with a reason', held.filter((run) => !isTold(run)).length, zero],
     [
       '  ended after the end of their leases, ms, max',
       Math.max(...held.map((run) => run.endedAt - run.leaseUntil)),
@@ -158,5 +160,5 @@ async function linesOf(cluster: Cluster, rounds: readonly Round[]): Promise<read
 }
 
 const soon = (ms: number): boolean => ms <= 5000
-const isLost = ({ state, detail }: Ended): boolean =>
-  state === 'failed' && ['its worker was lost', 'control plane lost'].includes(detail)
+const isTold = ({ state, detail }: Ended): boolean =>
+  state === 'succeeded' || (state === 'failed' && ['its worker was lost', 'control plane lost'].includes(detail))
