@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { couldNotRun } from '../service/test/support/could-not-run.ts'
 import { type Client, clientOf, makeRepository, type Repository } from './support/runs.ts'
-import { type ServiceProcess, startProcess } from './support/service.ts'
+import { type ServiceProcess, startProcess, temporaryFolder } from './support/service.ts'
 
 const PACKAGES = ['dbt-core==1.9.4', 'dbt-duckdb==1.9.3']
 /** Variables by which pip finds its index and believes it. */
@@ -45,20 +45,25 @@ if (!reachable) {
     service = await startProcess({ env: { ...env, YARDMASTER_COMMANDS_ENVIRONMENT: 'PIP_*' } })
     client = clientOf(service)
     environment = await client.environment(repository, { pythonPackages: PACKAGES })
-    await client.ask(
-      'mutation ($e: String, $v: String!) { setSecret(environment: $e, kind: FILE, name: "profiles.yml", value: $v) { ok } }',
-      { e: environment, v: PROFILE },
-    )
+    await layProfile(environment, PROFILE)
   })
   after(async () => {
     await service?.stop()
   })
 
+  const layProfile = async (of: string, profile: string): Promise<void> => {
+    await client.ask(
+      'mutation ($e: String, $v: String!) { setSecret(environment: $e, kind: FILE, name: "profiles.yml", value: $v) { ok } }',
+      { e: of, v: profile },
+    )
+  }
+
   const results = async (runId: number) => {
     const { dbtResults } = await client.ask(
-      'query ($id: Int!) { boltRun(runId: $id) { dbtResults { uniqueId status message } } }',
+      'query ($id: Int!) { boltRun(runId: $id) { dbtResults { uniqueId status message name path } } }',
       { id: runId },
     )
+    for (const { name, path } of dbtResults) assert.equal(path.replaceAll('\\', '/').split('/').at(-1), `${name}.sql`)
     return Object.fromEntries(
       dbtResults.map((one: { uniqueId: string; status: string }) => [
         one.uniqueId.replace(/^model\.yard\./, ''),
@@ -138,5 +143,50 @@ if (!reachable) {
     const again = await client.ended((await client.ask(retry, { slug: other })).runId, timeout)
     assert.equal(again.state, 'SUCCESS', JSON.stringify(again))
     assert.equal(again.commands[2].command, 'dbt run')
+  })
+
+  test('a pull request builds only the changed model and its child, against what the deferred schedule built', {
+    timeout,
+  }, async () => {
+    const shop = await makeRepository({
+      'dbt_project.yml': PROJECT['dbt_project.yml'],
+      'models/customers.sql': 'select 1 as id\n',
+      'models/orders.sql': 'select 1 as customer\n',
+      'models/report.sql':
+        'select count(*) as n from {{ ref("orders") }} o join {{ ref("customers") }} c on c.id = o.customer\n',
+    })
+    await shop.git('switch', '--quiet', '--create', 'feature')
+    await shop.commit({ 'models/orders.sql': 'select 1 as customer, 2 as amount\n' })
+    const warehouse = join(await temporaryFolder('warehouse'), 'shop.duckdb')
+    const own = await client.environment(shop, { pythonPackages: PACKAGES })
+    const schema = `"{{ env_var('YARDMASTER_SCHEMA_PREFIX', '') or 'main' }}"`
+    await layProfile(own, PROFILE.replace('path: warehouse.duckdb', `path: ${warehouse}\n      schema: ${schema}`))
+    const nightly = await client.schedule(own, ['dbt build'], { gitBranch: 'main' })
+    const turboCi = { enabled: true, deferredScheduleSlug: nightly }
+    const command = 'dbt build --select state:modified+ --defer'
+    const turbo = await client.schedule(own, [command, 'echo $YARDMASTER_DEFER_STATE_DIR'], { turboCi })
+    const build = async (prNumber: number) => {
+      const runId = await client.trigger(turbo, { prNumber, branch: 'feature' })
+      const ended = await client.ended(runId, timeout)
+      assert.equal(ended.state, 'SUCCESS', JSON.stringify(ended))
+      assert.equal(ended.commands[2].command, command)
+      return { built: Object.keys(await results(runId)).sort(), commands: ended.commands }
+    }
+
+    const first = await build(7)
+    assert.deepEqual(first.built, ['customers', 'orders', 'report'])
+    const full = `there is no state of ${nightly} to defer to yet; everything is built, executed as: dbt build\n`
+    assert.ok(first.commands[2].stderr.startsWith(`yardmaster: ${full}`), first.commands[2].stderr)
+    assert.equal(first.commands[3].stdout, '\n')
+
+    assert.equal((await client.ended(await client.trigger(nightly), timeout)).state, 'SUCCESS')
+    // Schema pr_8 never gets the customers: the report reads those of the deferred schedule.
+    const second = await build(8)
+    assert.deepEqual(second.built, ['orders', 'report'])
+    assert.match(second.commands[2].stderr, /^yardmaster: defers to run \d+ of \S+, executed as: .* --state \S+\n/)
+    assert.match(second.commands[3].stdout, /\/\.yardmaster\/state\n$/)
+
+    // A pull request's own runs are nobody's state: the same again.
+    assert.deepEqual((await build(8)).built, ['orders', 'report'])
   })
 }

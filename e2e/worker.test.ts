@@ -42,8 +42,11 @@ test('a worker takes runs of its labels, what it leaves is read through the serv
   const status = await client.ended(await client.trigger(slug))
   assert.equal(status.state, 'SUCCESS', JSON.stringify(status))
   assert.equal(status.commands[2].stdout, 'on a worker\n')
-  const waiting = await client.ask('query ($id: Int!) { boltRun(runId: $id) { run { state phase } } }', { id: pinned })
-  assert.deepEqual(waiting.run, { state: 'RUNNING', phase: 'WAITING' })
+  const waiting = await client.ask('query ($id: Int!) { boltRun(runId: $id) { run { state phase detail } } }', {
+    id: pinned,
+  })
+  const detail = 'It waits: no worker with the label gpu is running.'
+  assert.deepEqual(waiting.run, { state: 'RUNNING', phase: 'WAITING', detail })
   await client.ask('mutation ($id: Int!) { cancelBoltRun(scheduleRunId: $id) { ok } }', { id: pinned })
   assert.equal((await client.ended(pinned)).state, 'CANCELED')
   const { resources } = await client.ask(

@@ -19,6 +19,7 @@ const environment = {
   pythonPackages: ['dbt-core==1.10.0'],
   excludedFiles: ['x/**'],
   workerLabels: ['gpu'],
+  stopSeconds: 5,
 }
 
 const deferral = {

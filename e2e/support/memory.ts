@@ -1,6 +1,6 @@
 // What a process of ours really holds. V8 lets garbage lie while there is room, hundreds of megabytes on a large machine,
 // so resident memory alone tells nothing: before each look the process is told, through its inspector, to collect.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ServiceProcess } from './service.ts'
 
@@ -52,3 +52,11 @@ function command(address: string, method: string): Promise<void> {
     socket.onerror = () => reject(new Error(`the inspector at ${address} does not answer`))
   })
 }
+
+/** In MB: the most that was resident since the start, or since `resetPeak`. */
+export function peakOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024
+}
+
+export const resetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5')

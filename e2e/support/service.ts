@@ -25,6 +25,8 @@ export interface LaunchOptions {
   readonly cwd?: string
   /** Instead of `serve`. */
   readonly args?: readonly string[]
+  /** The `main.ts` of another build. */
+  readonly entry?: string
 }
 
 export interface Exit {
@@ -66,7 +68,7 @@ export async function temporaryFolder(name: string): Promise<string> {
 
 export async function launch(options: LaunchOptions = {}): Promise<Launched> {
   const dataFolder = options.dataFolder ?? join(await temporaryFolder('e2e'), 'data')
-  const argv = [...(options.prefix ?? []), pinnedNode, entry, ...(options.args ?? ['serve'])]
+  const argv = [...(options.prefix ?? []), pinnedNode, options.entry ?? entry, ...(options.args ?? ['serve'])]
   const child = spawn(argv[0]!, argv.slice(1), {
     // Not the repository: a yardmaster.yaml of whoever works there is none of our business.
     cwd: options.cwd ?? tmpdir(),
@@ -77,6 +79,8 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
       LANG: 'C.UTF-8',
       YARDMASTER_DATA: dataFolder,
       YARDMASTER_PORT: String(options.port ?? 0),
+      // Jobs of tests write where the test can see it.
+      YARDMASTER_COMMANDS_USER: 'service',
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,11 @@
 // The process: where the arguments, the environment and the streams come from, and where its exit code goes.
-import { createScrubber } from './adapters/scrub.ts'
-import { processIo } from './cli/io.ts'
-import { runProgram } from './cli/program.ts'
+import { keepYoungGenerationSmall } from './adapters/young-generation.ts'
+
+if (process.argv.slice(2).includes('worker')) keepYoungGenerationSmall()
+
+const { createScrubber } = await import('./adapters/scrub.ts')
+const { processIo } = await import('./cli/io.ts')
+const { runProgram } = await import('./cli/program.ts')
 
 const io = processIo()
 

@@ -1,7 +1,8 @@
 // Output of commands for readers: by batches with a cursor, whole up to a limit, all of it as a stream, searched.
 import { invalidInput, notFound } from '../domain/errors.ts'
+import { BATCH, type FilledBatch, fillBatch } from '../domain/log-batch.ts'
 import { formatCursor, type LogCursor, parseCursor } from '../domain/log-cursor.ts'
-import { BATCH_BYTES, BATCH_LINES, type Taken, takeLines, WINDOW_BYTES } from '../domain/log-lines.ts'
+import { BATCH_BYTES, BATCH_LINES, WINDOW_BYTES } from '../domain/log-lines.ts'
 import { type FoundLine, LineSearch } from '../domain/log-search.ts'
 import type { LogState, LogStream, LogWindow } from '../store/command-logs.ts'
 import * as logs from '../store/command-logs.ts'
@@ -40,26 +41,11 @@ export async function readBatch(db: Db, command: CommandRef, text: string | null
   const cursor = parseCursor(text)
   const state = await get(db, command)
   refusePastEnd(state, cursor)
-  const [stdout, stderr] = await readAfter(db, state, cursor)
-  const ended = (stream: LogStream, bytes: Buffer): boolean =>
-    state.finished && cursor[stream] + bytes.length >= state[stream]
-  // While both have something, each gets half: a busy stdout must not hide what stderr says.
-  const half = stderr.length > 0 ? 2 : 1
-  const first = { lines: BATCH_LINES / half, bytes: BATCH_BYTES / half }
-  const out = takeLines(stdout, ended('stdout', stdout), first, true)
-  const rest = { lines: BATCH_LINES - out.lines.length, bytes: BATCH_BYTES - out.size }
-  const err = takeLines(stderr, ended('stderr', stderr), rest, out.lines.length === 0)
-  const next = {
-    stdout: advanced(state, 'stdout', cursor, stdout, out),
-    stderr: advanced(state, 'stderr', cursor, stderr, err),
-  }
+  const batch = (await fillFrom(db, state, cursor, FIRST_LOOK)) ?? (await fillFrom(db, state, cursor, WINDOW_BYTES))!
   return {
-    lines: [
-      ...out.lines.map((line) => ({ stream: 'stdout' as const, line })),
-      ...err.lines.map((line) => ({ stream: 'stderr' as const, line })),
-    ],
-    cursor: formatCursor(next),
-    finished: state.finished && next.stdout >= state.stdout && next.stderr >= state.stderr,
+    lines: STREAMS.flatMap((stream) => batch[stream].map((line) => ({ stream, line }))),
+    cursor: formatCursor(batch.next),
+    finished: batch.finished,
   }
 }
 
@@ -69,14 +55,23 @@ function refusePastEnd(state: LogState, cursor: LogCursor): void {
   throw invalidInput(`cursor: past the end of this log (${state.stdout}:${state.stderr}). Begin at 0:0.`)
 }
 
-async function readAfter(db: Db, state: LogState, cursor: LogCursor): Promise<readonly [Buffer, Buffer]> {
+/** A thousand lines of ordinary output are a tenth of what a batch may hold: so little is looked at first. */
+const FIRST_LOOK = 128 * 1024
+
+/** Null when a batch might hold more than was looked at. */
+async function fillFrom(db: Db, state: LogState, cursor: LogCursor, window: number): Promise<FilledBatch | null> {
   const { day } = state
-  if (day === null) return [Buffer.alloc(0), Buffer.alloc(0)]
-  const [stdout, stderr] = await logs.readWindows(
-    db,
-    STREAMS.map((stream) => windowOf(state, day, stream, cursor[stream], cursor[stream] + WINDOW_BYTES)),
-  )
-  return [stdout!, stderr!]
+  const [stdout, stderr] =
+    day === null
+      ? [Buffer.alloc(0), Buffer.alloc(0)]
+      : await logs.readWindows(
+          db,
+          STREAMS.map((stream) => windowOf(state, day, stream, cursor[stream], cursor[stream] + window)),
+        )
+  const batch = fillBatch(state, cursor, { stdout: stdout!, stderr: stderr! }, { ...BATCH, window })
+  const all = STREAMS.every((stream) => cursor[stream] + window >= state[stream])
+  const full = batch.stdout.length + batch.stderr.length >= BATCH_LINES
+  return all || full || window >= WINDOW_BYTES ? batch : null
 }
 
 const windowOf = (state: LogState, day: string, stream: LogStream, from: number, to: number): LogWindow => ({
@@ -86,13 +81,6 @@ const windowOf = (state: LogState, day: string, stream: LogStream, from: number,
   from,
   to: Math.min(to, state[stream]),
 })
-
-/** Where bytes that the row counts are gone for good (retention), a reader goes on behind them. */
-function advanced(state: LogState, stream: LogStream, cursor: LogCursor, bytes: Buffer, taken: Taken): number {
-  const at = cursor[stream] + taken.consumed
-  const wanted = Math.min(WINDOW_BYTES, state[stream] - cursor[stream])
-  return state.finished && bytes.length < wanted && taken.consumed === bytes.length ? state[stream] : at
-}
 
 export interface Output {
   readonly stdout: string

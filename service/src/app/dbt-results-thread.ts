@@ -1,5 +1,13 @@
-// Parses one file of dbt's results off the event loop.
+// Parses one file of dbt's off the event loop.
 import { parentPort, workerData } from 'node:worker_threads'
+import { parseDbtManifest } from '../domain/dbt-manifest.ts'
 import { parseDbtResults } from '../domain/dbt-results.ts'
 
-parentPort?.postMessage(parseDbtResults(Buffer.from(workerData as Uint8Array).toString()))
+export interface DbtFile {
+  readonly kind: 'results' | 'manifest'
+  readonly bytes: Uint8Array
+}
+
+const { kind, bytes } = workerData as DbtFile
+const text = Buffer.from(bytes).toString()
+parentPort?.postMessage(kind === 'results' ? parseDbtResults(text) : parseDbtManifest(text))

@@ -1,7 +1,8 @@
 // dbt's own results of a run, as rows.
 import { buffer } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
-import { DBT_FILES, type DbtNode, parseDbtResults } from '../domain/dbt-results.ts'
+import { type DbtDescription, parseDbtManifest } from '../domain/dbt-manifest.ts'
+import { DBT_MANIFEST, DBT_RESULT_FILES, type DbtNode, parseDbtResults } from '../domain/dbt-results.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { ArtifactOwner } from '../store/artifacts.ts'
 import * as artifacts from '../store/artifacts.ts'
@@ -10,6 +11,7 @@ import type { DbtResult } from '../store/dbt-results.ts'
 import * as results from '../store/dbt-results.ts'
 import type { Context } from './context.ts'
 import { workspaceOf } from './context.ts'
+import type { DbtFile } from './dbt-results-thread.ts'
 
 export type { DbtResult } from '../store/dbt-results.ts'
 
@@ -23,8 +25,9 @@ const PARSED_HERE = 512 * 1024
 const PARSE_MS = 30_000
 
 /**
- * Reads what a command left of dbt's results into rows. Files that are broken or too large leave none.
- * @param redact takes secrets out of a message
+ * Reads what a command left of dbt's results into rows, with what its manifest says about each node. Files that are
+ * broken or too large leave none.
+ * @param redact takes secrets out of a text
  */
 export async function readDbtResults(
   db: Db,
@@ -32,32 +35,61 @@ export async function readDbtResults(
   of: ArtifactOwner,
   redact: (text: string) => string,
 ): Promise<number> {
-  let total = 0
-  for (const file of await artifacts.listNamed(db, of.workspaceId, of.commandId, DBT_FILES)) {
-    if (file.size > MOST_BYTES) continue
-    const content = await blobs.get(of.workspaceUid, file.sha256)
-    if (content === null) continue
-    const nodes = await parse(await buffer(content))
-    await results.insert(
-      db,
-      of,
-      nodes.map((node) => ({ ...node, message: redact(node.message) })),
-    )
-    total += nodes.length
+  const files = await artifacts.listNamed(db, of.workspaceId, of.commandId, [...DBT_RESULT_FILES, DBT_MANIFEST])
+  const isManifest = ({ path }: { readonly path: string }): boolean => path.split('/').at(-1) === DBT_MANIFEST
+  const nodes = new Map<string, DbtNode>()
+  for (const file of files.filter((one) => !isManifest(one))) {
+    for (const one of await parse<DbtNode>(blobs, of, file, 'results')) nodes.set(one.uniqueId, one)
   }
-  return total
+  if (nodes.size === 0) return 0
+  const described = new Map<string, DbtDescription>()
+  for (const file of files.filter(isManifest)) {
+    for (const one of await parse<DbtDescription>(blobs, of, file, 'manifest')) described.set(one.uniqueId, one)
+  }
+  const rows = [...nodes.values()].map((node) => {
+    const { resourceType, name, path, relation } = described.get(node.uniqueId) ?? byId(node.uniqueId)
+    return {
+      ...node,
+      message: redact(node.message),
+      resourceType,
+      name,
+      path: redact(path),
+      relation: redact(relation),
+    }
+  })
+  await results.insert(db, of, rows)
+  return rows.length
 }
 
-async function parse(bytes: Buffer): Promise<DbtNode[]> {
-  if (bytes.length <= PARSED_HERE) return parseDbtResults(bytes.toString())
+/** Where there is no manifest: `model.shop.orders` says something by itself. */
+function byId(uniqueId: string): Omit<DbtDescription, 'uniqueId'> {
+  const [resourceType = '', _package, ...name] = uniqueId.split('.')
+  return { resourceType, name: name.join('.'), path: '', relation: '' }
+}
+
+async function parse<T>(
+  blobs: BlobStore,
+  of: ArtifactOwner,
+  file: artifacts.StoredArtifact,
+  kind: DbtFile['kind'],
+): Promise<T[]> {
+  if (file.size > MOST_BYTES) return []
+  const content = await blobs.get(of.workspaceUid, file.sha256)
+  if (content === null) return []
+  const bytes = await buffer(content)
+  if (bytes.length <= PARSED_HERE) {
+    const text = bytes.toString()
+    return (kind === 'results' ? parseDbtResults(text) : parseDbtManifest(text)) as T[]
+  }
+  const workerData: DbtFile = { kind, bytes }
   const thread = new Worker(new URL(`./dbt-results-thread${import.meta.url.slice(-3)}`, import.meta.url), {
-    workerData: bytes,
+    workerData,
     resourceLimits: { maxOldGenerationSizeMb: 1024 },
   })
   const timer = setTimeout(() => void thread.terminate(), PARSE_MS)
   try {
-    return await new Promise<DbtNode[]>((resolve) => {
-      thread.once('message', (nodes: DbtNode[]) => resolve(nodes))
+    return await new Promise<T[]>((resolve) => {
+      thread.once('message', (found: T[]) => resolve(found))
       // Out of memory, or of time: as if the file were broken.
       thread.once('error', () => resolve([]))
       thread.once('exit', () => resolve([]))

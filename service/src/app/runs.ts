@@ -107,7 +107,7 @@ export async function finishRun(
   runId: number,
   attempt: number,
   outcome: RunOutcome,
-  when: 'always' | 'lease expired' = 'always',
+  when: 'always' | { readonly leaseUntil: string } = 'always',
 ): Promise<FinalState | null> {
   const scheduleId = await runs.findScheduleOf(unit.db, runId)
   if (scheduleId === null) return null
@@ -115,7 +115,7 @@ export async function finishRun(
   const run = await runs.lock(unit.db, runId)
   if (isFinal(run.state) || run.attempt !== attempt) return null
   // Between the look and the lock its worker may have been heard of again.
-  if (when === 'lease expired' && !run.leaseExpired) return null
+  if (when !== 'always' && run.leaseUntil !== when.leaseUntil) return null
   return await endLocked(unit, run, outcome)
 }
 

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { type EnvironmentFields, parseRepositoryUrl } from '../domain/environment.ts'
 import { invalidInput } from '../domain/errors.ts'
-import { WORKSPACE } from './options.ts'
+import { WORKSPACE, wholeNumber } from './options.ts'
 
 export interface FieldOptions {
   readonly type?: 'scheduler' | 'agent'
@@ -13,6 +13,7 @@ export interface FieldOptions {
   readonly pythonPackage?: readonly string[]
   readonly exclude?: readonly string[]
   readonly workerLabel?: readonly string[]
+  readonly stopSeconds?: number
   readonly default?: boolean
 }
 
@@ -27,6 +28,7 @@ export function addFieldOptions(command: Command): Command {
     .option('--python-package <package...>', "Python packages with versions, such as dbt-core==1.10.0; '' for none")
     .option('--exclude <pattern...>', "files that are not kept as results; '' for the built-in list")
     .option('--worker-label <label...>', "runs go to workers that have all of these; '' for any worker")
+    .option('--stop-seconds <seconds>', 'how long a canceled command may take to end by itself', wholeNumber(5, 3600))
     .option('--default', 'make it the default environment of its type')
 }
 
@@ -49,6 +51,7 @@ export function fieldsOf(options: FieldOptions): EnvironmentFields {
     ...(pythonPackage === undefined ? {} : { pythonPackages: pythonPackage.filter((one) => one !== '') }),
     ...(exclude === undefined ? {} : { excludedFiles: exclude.every((one) => one === '') ? null : exclude }),
     ...(workerLabel === undefined ? {} : { workerLabels: workerLabel.filter((one) => one !== '') }),
+    ...(options.stopSeconds === undefined ? {} : { stopSeconds: options.stopSeconds }),
     ...(options.default === undefined ? {} : { isDefault: options.default }),
   }
 }

@@ -14,6 +14,7 @@ import { registerIntegrations } from './integrations.ts'
 import type { Cli } from './io.ts'
 import { registerKeys } from './keys.ts'
 import { registerMessageTemplates } from './message-templates.ts'
+import { registerPullRequests } from './pull-requests.ts'
 import { registerSchedules } from './schedules.ts'
 import { registerSecrets } from './secrets.ts'
 import { registerSetup } from './setup.ts'
@@ -85,6 +86,7 @@ export function buildProgram(shell: Shell): Command {
   registerMessageTemplates(program, shell)
   registerWebhooks(program, shell)
   registerDeliveries(program, shell)
+  registerPullRequests(program, shell)
   registerFeatures(program, shell)
   registerAudit(program, shell)
   registerSecrets(program, shell)

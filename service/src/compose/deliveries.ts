@@ -14,10 +14,12 @@ import type { Config } from '../config/schema.ts'
 import { type DeliverySenderOptions, startDeliverySender } from '../engine/delivery-sender.ts'
 import { healingStarter } from '../engine/healing.ts'
 import { type Service, startPeriodic } from '../engine/periodic.ts'
+import { pullRequestPoll } from '../engine/pull-request-poll.ts'
 import { startRunEvents } from '../engine/run-events.ts'
 import type { Channel } from '../ports/channel.ts'
 import type { Healer } from '../ports/healer.ts'
 import type { Mailer } from '../ports/mailer.ts'
+import type { OutgoingHttp } from '../ports/outgoing-http.ts'
 import type { Opened } from './open.ts'
 
 /** Nobody mends runs yet. */
@@ -38,17 +40,18 @@ const handlersOf = (app: App, healer: Healer | null): RunEventHandler[] => [
   pullRequestHandler(app),
 ]
 
-function channelsOf(config: Config, app: App, mailer: Mailer): Channel[] {
-  const http = outgoingHttp({ allow: config.outgoing.allow, allowHttp: config.outgoing.allowHttp })
+function channelsOf(http: OutgoingHttp, app: App, mailer: Mailer): Channel[] {
   const deps = { http, clock: app.clock }
   return [webhookChannel(deps), ...messageChannels({ ...deps, mailer })]
 }
 
 export async function startDeliveries(config: Config, opened: Opened, deps: DeliveryDeps): Promise<Service[]> {
   const { app, queue } = opened
+  const http = outgoingHttp({ allow: config.outgoing.allow, allowHttp: config.outgoing.allowHttp })
   return [
     await startRunEvents(app, queue, handlersOf(app, HEALER)),
-    await startDeliverySender(app, queue, { channels: channelsOf(config, app, deps.mailer), observe: deps.observe }),
+    await startDeliverySender(app, queue, { channels: channelsOf(http, app, deps.mailer), observe: deps.observe }),
+    startPeriodic(app.log, pullRequestPoll(app, { http })),
     ...(HEALER === null ? [] : [startPeriodic(app.log, healingStarter(app, HEALER))]),
   ]
 }

@@ -36,6 +36,7 @@ export async function startWorkerProcess(config: Config, log: Log, environment: 
     host: hostname(),
     pid: process.pid,
     roles: ['worker'],
+    labels: config.worker.labels,
     kids: opened.app.vault.kids,
     version: VERSION,
   }

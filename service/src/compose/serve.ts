@@ -54,6 +54,7 @@ export async function startService(config: Config, options: ServeOptions): Promi
     host: hostname(),
     pid: process.pid,
     roles: config.roles,
+    labels: config.worker.labels,
     kids: opened.app.vault.kids,
     version: VERSION,
   }

@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hostProcesses } from '../adapters/host-processes.ts'
 import { gitSource } from '../adapters/source/git.ts'
+import { clearYoungGeneration } from '../adapters/young-generation.ts'
 import type { App } from '../app/context.ts'
 import type { Config } from '../config/schema.ts'
 import { DEFAULT_ALLOW_LIST } from '../domain/command-environment.ts'
 import type { Periodic } from '../engine/periodic.ts'
 import { reaper } from '../engine/reaper.ts'
 import { planInstall } from '../engine/worker/dependencies.ts'
+import { runExtras } from '../engine/worker/lay-state.ts'
 import { leaseTimes } from '../engine/worker/lease-keeper.ts'
 import { openLog } from '../engine/worker/log-shipper.ts'
 import type { RunPorts, RunSettings } from '../engine/worker/ports.ts'
@@ -22,6 +24,7 @@ import type { BlobStore } from '../ports/blob-store.ts'
 import type { HostProcesses } from '../ports/host-processes.ts'
 import type { FileSource, Source } from '../ports/source.ts'
 import { openExecutor } from './executor.ts'
+import { hiddenFrom } from './hidden.ts'
 import type { Opened } from './open.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -38,27 +41,40 @@ export interface RunWorkerOptions {
 const MIB = 1024 * 1024
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-const workPlace = ({ data }: Config): WorkPlace => ({ work: join(data, 'work'), cache: join(data, 'cache') })
+const workPlace = ({ data }: Config): WorkPlace => ({
+  work: join(data, 'work'),
+  cache: join(data, 'cache'),
+  owner: null,
+})
 
 /** Mirrors and their locks are shared by everything that works in one data folder. */
 export const openSource = (config: Config, app: App, environment: Environment): Source & FileSource =>
   gitSource({
     folder: join(config.data, 'mirrors'),
     path: environment.PATH ?? SYSTEM_PATH,
+    variables: networkOf(environment),
+    closed: [config.data, config.blobs.folder],
+    open: [join(config.data, 'demo-repository')],
     now: () => app.clock.now().getTime(),
   })
 
 export async function startRunWorker(config: Config, opened: Opened, options: RunWorkerOptions): Promise<Worker> {
   const { app } = opened
   const { environment, blobs } = options
-  const { executor, close } = await openExecutor(config, environment, app.log)
+  const { executor, user, close } = await openExecutor(config, environment, app.log)
   const ports: RunPorts = {
     source: openSource(config, app, environment),
     executor,
     dependencies: { plan: planInstall, python: await pythonOf(environment), laySecretFiles },
-    openLog: (commandId, { secrets }) =>
-      openLog(app.db, commandId, { secrets, capBytes: config.commands.outputMib * MIB }),
+    openLog: (commandId, { secrets, lost }) =>
+      openLog(app.db, commandId, {
+        secrets,
+        signal: lost,
+        capBytes: config.commands.outputMib * MIB,
+        relieve: clearYoungGeneration,
+      }),
     files: runFiles(app, blobs),
+    extras: runExtras(app.db, blobs),
   }
   const worker = await startWorker(app, {
     queue: opened.queue,
@@ -67,8 +83,8 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     slots: config.worker.slots,
     labels: config.worker.labels,
     ports,
-    settings: settingsOf(config, environment),
-    place: workPlace(config),
+    settings: settingsOf(config, opened, environment),
+    place: { ...workPlace(config), owner: user },
     lease: leaseTimes(config.worker.leaseSeconds * 1000),
     drainMs: options.drainMs,
     log: app.log,
@@ -93,12 +109,20 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
   }
 }
 
-function settingsOf(config: Config, environment: Environment): RunSettings {
+/** What git needs of the host to reach another one. */
+function networkOf(environment: Environment): Record<string, string> {
+  const names = ['http_proxy', 'https_proxy', 'no_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()])
+  const certificates = environment.GIT_SSL_CAINFO ?? environment.SSL_CERT_FILE
+  const found = names.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]))
+  return { ...Object.fromEntries(found), ...(certificates !== undefined && { GIT_SSL_CAINFO: certificates }) }
+}
+
+function settingsOf(config: Config, opened: Opened, environment: Environment): RunSettings {
   const { memoryMib, processes, fileMib, timeLimitSeconds } = config.commands
   return {
     workerEnvironment: environment,
     allowList: [...DEFAULT_ALLOW_LIST, ...config.commands.environment],
-    hidden: [config.data],
+    hidden: hiddenFrom(config, opened.connections.service, environment),
     limits: {
       // Runs have a time limit; a command has none of its own.
       seconds: null,
@@ -106,15 +130,14 @@ function settingsOf(config: Config, environment: Environment): RunSettings {
       processes: processes === 0 ? null : processes,
       fileBytes: fileMib === 0 ? null : fileMib * MIB,
     },
-    // dbt cancels its queries on SIGINT; five seconds in all, with what the kill takes.
-    grace: { interruptMs: 2500, terminateMs: 1500 },
     timeLimitSeconds,
   }
 }
 
 /** Runs of workers that are gone are ended by whoever sees it. */
 export function runReaper(config: Config, opened: Opened, host: HostProcesses): Periodic {
-  return reaper(opened.app, { host, leaseMs: config.worker.leaseSeconds * 1000, place: workPlace(config) })
+  const { leaseSeconds, waitLimitSeconds } = config.worker
+  return reaper(opened.app, { host, leaseMs: leaseSeconds * 1000, waitLimitSeconds, place: workPlace(config) })
 }
 
 export { hostProcesses }

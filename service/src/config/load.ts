@@ -79,10 +79,18 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     blobs: { ...rest.blobs, folder: resolve(options.cwd, rest.blobs.folder ?? join(rest.data, 'blobs')) },
     tls: files,
     publicUrl: publicUrl ?? defaultPublicUrl({ ...rest, tls: files }),
+    privateFiles: [
+      configPath(options),
+      ...(files === null ? [] : [files.keyFile]),
+      ...[...given.values()].flatMap(({ source }) => ('secretFile' in source && source.secretFile) || []),
+    ],
   }
   const sources = new Map(settings.map(({ path }) => [path, given.get(path)?.source ?? { kind: 'default' as const }]))
   return Object.freeze({ config: deepFreeze(config), sources })
 }
+
+const configPath = ({ file, env, cwd }: LoadOptions): string =>
+  resolve(cwd, file ?? (env[CONFIG_VARIABLE] || 'yardmaster.yaml'))
 
 /** What each setting is given as, the strongest place last, so that it overwrites the others. */
 function gather(options: LoadOptions, faults: Fault[]): Map<SettingPath, Given> {
@@ -90,7 +98,7 @@ function gather(options: LoadOptions, faults: Fault[]): Map<SettingPath, Given> 
   const given = new Map<SettingPath, Given>()
 
   const named = options.file ?? (env[CONFIG_VARIABLE] || undefined)
-  const path = resolve(cwd, named ?? 'yardmaster.yaml')
+  const path = configPath(options)
   const label = shortPath(path, cwd)
   const content = readYamlFile(path, label, named !== undefined)
   faults.push(...content.faults)

@@ -13,6 +13,7 @@ import {
 } from './rules.ts'
 
 const ISOLATION = ['auto', 'L0', 'L1', 'container'] as const
+const USERS = ['auto', 'service'] as const
 
 export const worker = z.strictObject({
   slots: whole(1, 256, 4, {
@@ -29,10 +30,15 @@ export const worker = z.strictObject({
         example: 'gpu,eu-west',
       }),
     ),
-  leaseSeconds: whole(10, 3600, 60, {
+  leaseSeconds: whole(3, 3600, 60, {
     env: 'YARDMASTER_WORKER_LEASE_SECONDS',
     description:
       'How long a worker that is not heard of keeps its runs; then they end as FAILED. Workers of one database need the same.',
+  }),
+  waitLimitSeconds: whole(60, 31_536_000, 86_400, {
+    env: 'YARDMASTER_WORKER_WAIT_LIMIT_SECONDS',
+    description:
+      'How long a run whose turn has come waits for a worker that may take it; then it ends as FAILED and names the labels that no worker has.',
   }),
   drainSeconds: whole(0, 604_800, 0, {
     env: 'YARDMASTER_WORKER_DRAIN_SECONDS',
@@ -54,6 +60,18 @@ export const commands = z.strictObject({
         example: 'L1',
       }),
     ),
+  user: z
+    .enum(USERS)
+    .default('auto')
+    .meta(
+      meta({
+        env: 'YARDMASTER_COMMANDS_USER',
+        description:
+          'Whom commands run as when the service is root: `auto` is the user nobody where commands are in namespaces and nobody can use every folder of the PATH, `service` is root without its rights.',
+        form: `one of ${USERS.join(', ')}`,
+        example: 'service',
+      }),
+    ),
   image: text(nameRule)
     .optional()
     .meta(
@@ -62,6 +80,27 @@ export const commands = z.strictObject({
         description: 'The image that commands run in with `commands.isolation` container.',
         form: 'the name of an image, with its tag or digest',
         example: 'docker.io/library/python:3.13',
+      }),
+    ),
+  engine: text(nameRule)
+    .optional()
+    .meta(
+      meta({
+        env: 'YARDMASTER_COMMANDS_ENGINE',
+        description: 'The program of the container engine, with `commands.isolation` container.',
+        form: 'the path of docker, podman or a program that takes the same arguments',
+        example: '/usr/bin/podman',
+        defaultText: 'docker, or podman where there is no docker',
+      }),
+    ),
+  network: text(nameRule)
+    .default('bridge')
+    .meta(
+      meta({
+        env: 'YARDMASTER_COMMANDS_NETWORK',
+        description: 'The network of the containers that commands run in.',
+        form: 'none, bridge, host, or the name of a network of the engine',
+        example: 'none',
       }),
     ),
   timeLimitSeconds: whole(1, 31_536_000, 86_400, {

@@ -397,6 +397,8 @@ export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls' | 'blobs'>> & {
   readonly blobs: Frozen<Omit<Parsed['blobs'], 'folder'>> & { readonly folder: string }
   readonly publicUrl: string
   readonly tls: TlsFiles | null
+  /** The files that settings and secrets were read from, or would be: nobody else's business. */
+  readonly privateFiles: readonly string[]
 }
 
 type Section = Extract<

@@ -1,5 +1,6 @@
 // What dbt's run_results.json and sources.json say, node by node. They are written by somebody else's program, in several
 // versions, and may be cut off: what is not understood is left out.
+import { clean, field, readJson } from './foreign-json.ts'
 
 export interface DbtNode {
   readonly uniqueId: string
@@ -11,7 +12,8 @@ export interface DbtNode {
   readonly failures: number | null
 }
 
-export const DBT_FILES = ['run_results.json', 'sources.json'] as const
+export const DBT_RESULT_FILES = ['run_results.json', 'sources.json'] as const
+export const DBT_MANIFEST = 'manifest.json'
 
 /** run_results.json says to `dbt retry` what failed; the others, beside it, save dbt from parsing everything again. */
 export const DBT_STATE_FILES: readonly string[] = [
@@ -35,13 +37,7 @@ const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2}
 
 /** Empty for what is not such a file. */
 export function parseDbtResults(text: string): DbtNode[] {
-  let file: unknown
-  try {
-    file = JSON.parse(text)
-  } catch {
-    return []
-  }
-  const results = field(file, 'results')
+  const results = field(readJson(text), 'results')
   if (!Array.isArray(results)) return []
   const nodes = new Map<string, DbtNode>()
   for (const result of results.slice(0, MOST_NODES)) {
@@ -60,17 +56,6 @@ export function parseDbtResults(text: string): DbtNode[] {
     })
   }
   return [...nodes.values()]
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined
-}
-
-/** Fit for a column of text: no NUL, no half characters. */
-function clean(value: unknown, most: number): string {
-  return typeof value === 'string' ? value.replaceAll('\0', '').slice(0, most).toWellFormed() : ''
 }
 
 /** When the first of its steps began: compiling, mostly. */

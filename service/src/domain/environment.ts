@@ -17,6 +17,8 @@ export interface EnvironmentFields {
   readonly excludedFiles?: readonly string[] | null
   /** Runs go to workers that have all of these. */
   readonly workerLabels?: readonly string[]
+  /** How long a canceled command may take to end by itself, in all. */
+  readonly stopSeconds?: number
 }
 
 export interface RepositoryAddress {
@@ -90,9 +92,12 @@ export function parseBranch(text: string, field: string): string {
 const PACKAGE =
   /^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?\s*((===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+(\s*,\s*(==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+)*)?$/
 
+const SHORTEST_STOP = 5
+const LONGEST_STOP = 3600
+
 export function parseFields(fields: EnvironmentFields): EnvironmentFields {
-  const { displayName, defaultBranch, deploymentBranch, installStep, pythonPackages, excludedFiles, workerLabels } =
-    fields
+  const { displayName, defaultBranch, deploymentBranch, installStep } = fields
+  const { pythonPackages, excludedFiles, workerLabels, stopSeconds } = fields
   for (const one of pythonPackages ?? []) {
     if (one.length > 200 || hasControl(one) || !PACKAGE.test(one)) {
       throw invalidInput(
@@ -107,6 +112,9 @@ export function parseFields(fields: EnvironmentFields): EnvironmentFields {
   for (const one of workerLabels ?? []) {
     if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(one))
       throw invalidInput('workerLabels: a label is a word of up to 63 letters, digits, dots, hyphens and underscores.')
+  }
+  if (stopSeconds !== undefined && !(stopSeconds >= SHORTEST_STOP && stopSeconds <= LONGEST_STOP)) {
+    throw invalidInput(`stopSeconds: ${SHORTEST_STOP} to ${LONGEST_STOP}, not ${stopSeconds}.`)
   }
   if (workerLabels !== undefined && workerLabels.length > 20) throw invalidInput('workerLabels: at most 20.')
   return {

@@ -1,5 +1,5 @@
-// What one batch of a log holds. A line ends with \n and keeps it; \r ends nothing. A line over 1 MiB comes in pieces,
-// cut between characters. All that is delivered of a stream, in a row, is the stream.
+// What one batch of a log holds of a stream. A line ends with \n and keeps it; \r ends nothing. A line over 1 MiB comes in
+// pieces, cut between characters. All that is delivered of a stream, in a row, is the stream.
 import { isUtf8 } from 'node:buffer'
 import { cutBefore, decodeUtf8 } from './utf8.ts'
 
@@ -12,6 +12,8 @@ export interface Room {
   readonly lines: number
   /** As UTF-8 of what is delivered, where every invalid byte takes three. */
   readonly bytes: number
+  /** Of one line; a longer one comes in pieces. */
+  readonly piece?: number
 }
 
 export interface Taken {
@@ -32,7 +34,7 @@ export function takeLines(bytes: Buffer, ended: boolean, room: Room, needed: boo
   let at = 0
   let size = 0
   while (lines.length < room.lines && at < bytes.length) {
-    const end = endOfNext(bytes, at, ended)
+    const end = endOfNext(bytes, at, ended, room.piece ?? BATCH_BYTES)
     if (end === null) break
     const line = bytes.subarray(at, end)
     const text = decodeUtf8(line)
@@ -46,18 +48,20 @@ export function takeLines(bytes: Buffer, ended: boolean, room: Room, needed: boo
 }
 
 /** Where the next line, or piece of one, ends; null while that is not known. */
-function endOfNext(bytes: Buffer, at: number, ended: boolean): number | null {
+function endOfNext(bytes: Buffer, at: number, ended: boolean, piece: number): number | null {
   const newline = bytes.indexOf(0x0a, at)
   const whole = newline !== -1 || ended
-  const end = newline === -1 ? bytes.length : newline + 1
-  const cut = fitting(bytes, at, end)
+  // A character that has come in part is not counted: it may turn out shorter than what would stand for its part.
+  const end = newline !== -1 ? newline + 1 : ended ? bytes.length : Math.max(at, cutBefore(bytes, bytes.length))
+  const cut = fitting(bytes.subarray(0, end), at, piece)
   if (cut === end) return whole ? end : null
   // The same cut whenever it is read: it must not depend on how much had come.
   return whole || cut + 4 <= bytes.length ? cut : null
 }
 
-/** The end of what is at most 1 MiB once it is decoded. */
-function fitting(bytes: Buffer, from: number, to: number): number {
+/** The end of what is within a piece once it is decoded. */
+function fitting(bytes: Buffer, from: number, piece: number): number {
+  const to = bytes.length
   let at = from
   let size = 0
   for (let step = 64 * 1024; step >= 8; ) {
@@ -65,7 +69,7 @@ function fitting(bytes: Buffer, from: number, to: number): number {
     const end = at + step >= to ? to : cutBefore(bytes, at + step)
     const part = bytes.subarray(at, end)
     const length = isUtf8(part) ? part.length : Buffer.byteLength(decodeUtf8(part))
-    if (size + length <= BATCH_BYTES) {
+    if (size + length <= piece) {
       at = end
       size += length
     } else step >>= 2

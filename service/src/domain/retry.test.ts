@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseDbt } from './dbt-command.ts'
 import type { PastCommand, PastRun, RetryCommand } from './retry.ts'
-import { parseDbt, planRetryAll, planRetryFailed, planRetryFromFailure } from './retry.ts'
+import { planRetryAll, planRetryFailed, planRetryFromFailure } from './retry.ts'
 import type { CommandState, RunState } from './run.ts'
 
 const command = (id: number, text: string, state: CommandState, more: Partial<PastCommand> = {}): PastCommand => ({

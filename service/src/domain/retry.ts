@@ -1,4 +1,6 @@
 // Which commands a retry runs, and when `dbt retry` takes the place of a failed dbt command.
+
+import { parseDbt } from './dbt-command.ts'
 import { conflict } from './errors.ts'
 import type { CommandState, RunState } from './run.ts'
 import { isFinal } from './run.ts'
@@ -113,55 +115,3 @@ const RETRYABLE: readonly string[] = [
   'run',
   'run-operation',
 ]
-
-const KEPT_FLAGS = ['--project-dir', '--profiles-dir', '--target', '-t', '--target-path']
-
-export interface DbtCommand {
-  readonly command: string
-  /** The words of the flags that go over to `dbt retry`, as they were written. */
-  readonly kept: readonly string[]
-}
-
-/** Null for anything but one simple command whose first word is `dbt`. */
-export function parseDbt(text: string): DbtCommand | null {
-  const words = simpleWords(text)
-  if (words === null || words[0]?.value !== 'dbt') return null
-  const kept: string[] = []
-  let command = ''
-  for (let at = 1; at < words.length; at++) {
-    const { value, raw } = words[at]!
-    const flag = KEPT_FLAGS.find((one) => value === one || value.startsWith(`${one}=`))
-    if (flag !== undefined) {
-      kept.push(raw)
-      const next = words[at + 1]
-      if (value === flag && next !== undefined) {
-        kept.push(next.raw)
-        at++
-      }
-    } else if (command === '' && !value.startsWith('-')) command = value
-  }
-  return command === '' ? null : { command, kept }
-}
-
-interface Word {
-  readonly value: string
-  readonly raw: string
-}
-
-/** The words of one simple command; null when a shell would do more with it than split and unquote. */
-function simpleWords(text: string): Word[] | null {
-  const words: Word[] = []
-  const pattern = /\s*((?:[^\s"'\\;&|<>()$`#!*?[\]{}~]|"[^"$`\\!]*"|'[^']*')+)(?=\s|$)/y
-  let at = 0
-  const trimmed = text.trimEnd()
-  while (at < trimmed.length) {
-    pattern.lastIndex = at
-    const match = pattern.exec(trimmed)
-    if (match === null) return null
-    const raw = match[1]!
-    words.push({ raw, value: raw.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single ?? '') })
-    at = pattern.lastIndex
-  }
-  // `A=1 dbt run` is an assignment before a command, and its first word is not dbt anyway.
-  return words.length === 0 || /\n/.test(trimmed) ? null : words
-}

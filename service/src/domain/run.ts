@@ -16,7 +16,7 @@ export const RUN_STATES = [
 export type RunState = (typeof RUN_STATES)[number]
 
 export const NEXT: Readonly<Record<RunState, readonly RunState[]>> = {
-  // A waiting run that is canceled, or whose environment is gone, never starts.
+  // A waiting run that is canceled, or that nobody takes within the limit, never starts.
   waiting: ['starting', 'failed', 'canceled'],
   starting: ['running', 'ending', 'errored', 'failed', 'canceled'],
   running: ['ending', 'succeeded', 'errored', 'failed', 'canceled'],
@@ -76,4 +76,11 @@ export function finalState(outcome: RunOutcome, cancelRequested: boolean): { sta
   if (cancelRequested || outcome.kind === 'canceled') return { state: 'canceled', detail: '' }
   if (outcome.kind === 'failed') return { state: 'failed', detail: outcome.detail }
   return { state: outcome.kind, detail: '' }
+}
+
+/** Why nobody has taken a run whose turn has come; `missing`: labels that no worker that is alive has, null where one has. */
+export function whyUntaken(missing: readonly string[] | null): string {
+  if (missing === null) return 'every worker that may take it is busy'
+  if (missing.length === 0) return 'no worker is running'
+  return `no worker with ${missing.length === 1 ? 'the label' : 'the labels'} ${missing.join(', ')} is running`
 }

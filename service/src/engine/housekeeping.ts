@@ -3,6 +3,7 @@ import * as idSpace from '../store/id-space.ts'
 import * as idempotency from '../store/idempotency.ts'
 import type { NodeInfo } from '../store/nodes.ts'
 import * as nodes from '../store/nodes.ts'
+import * as pulls from '../store/pull-requests.ts'
 import type { Periodic } from './periodic.ts'
 
 /** Says that this process is here, for whoever must know which processes run. */
@@ -11,6 +12,8 @@ export function heartbeat(app: App, node: NodeInfo): Periodic {
 }
 
 const WARN_ABOVE = 0.8
+/** No git host sends a hook again after so long. */
+const HOOK_DAYS = 30
 
 /** What is kept for a day goes after it; a table that comes near the end of its ids is told of. */
 export function housekeeping(app: App): Periodic {
@@ -20,6 +23,7 @@ export function housekeeping(app: App): Periodic {
     runOnce: async () => {
       const forgotten = await idempotency.forgetOld(app.db)
       await nodes.forgetLost(app.db)
+      await pulls.forgetHooks(app.db, HOOK_DAYS)
       if (forgotten > 0) app.log.debug({ forgotten }, 'old idempotent answers were forgotten')
       for (const { table, used } of await idSpace.listNearlyUsedUp(app.db, WARN_ABOVE)) {
         app.log.warn(

@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { otherHost, type TestRuns, testRuns } from '../../test/support/runs.ts'
 import { hostProcesses } from '../adapters/host-processes.ts'
 import { cancelRun } from '../app/runs.ts'
+import * as nodes from '../store/nodes.ts'
 import * as holds from '../store/run-hold.ts'
 import { reaper } from './reaper.ts'
 
@@ -19,13 +20,17 @@ after(async () => {
   await r[Symbol.asyncDispose]()
 })
 
+const LEASE_MS = 60_000
+
 const take = async (workerId: string): Promise<void> => {
-  await holds.claimWaiting(r.t.app.db, 10, { workerId, labels: [], leaseMs: 60_000 })
+  await holds.claimWaiting(r.t.app.db, 10, { workerId, labels: [], leaseMs: LEASE_MS })
 }
 const reap = (quietMs = 0, host = otherHost()) =>
   reaper(r.t.app, {
     host,
-    leaseMs: quietMs,
+    leaseMs: LEASE_MS,
+    quietMs,
+    waitLimitSeconds: 3600,
     place: { work: join(r.folder, 'runs'), cache: join(r.folder, 'cache') },
   }).runOnce()
 const expire = (id: number) =>
@@ -92,4 +97,70 @@ test('a run that waits although nothing goes is woken', async () => {
   await sql`update run set released_at = null where id = ${id}`.execute(r.t.app.db)
   await reap()
   assert.notEqual((await r.run(id)).releasedAt, null)
+})
+
+test('leases are watched on a clock that nobody sets: one that moves is alive, one that stands still runs out', async () => {
+  const clock = { now: 0 }
+  const watching = reaper(r.t.app, {
+    host: otherHost(),
+    leaseMs: LEASE_MS,
+    quietMs: 0,
+    place: null,
+    monotonicMs: () => clock.now,
+  })
+  await watching.runOnce()
+  const [alive, dead] = [await r.trigger(await r.schedule()), await r.trigger(await r.schedule())]
+  await take('somebody')
+  await watching.runOnce()
+  // As after a jump of the database's clock, of an hour forward for one and a day back for the other.
+  const set = (id: number, lease: string) =>
+    sql`update run set lease_until = clock_timestamp() + ${lease}::interval where id = ${id}`.execute(r.t.app.db)
+  await set(dead, '1 day')
+  await watching.runOnce()
+  for (let beat = 1; beat <= 20; beat++) {
+    await set(alive, `-1 hour ${beat} seconds`)
+    clock.now += 4000
+    await watching.runOnce()
+    const due = clock.now >= LEASE_MS
+    assert.equal((await r.run(dead)).state, due ? 'failed' : 'starting', `after ${clock.now} ms`)
+    assert.equal((await r.run(alive)).state, 'starting')
+  }
+  await expire(alive)
+  await reap()
+})
+
+test('a run whose turn came and that nobody takes fails after the limit, and says which labels nobody has', async () => {
+  const { db } = r.t.app
+  const pinned = await r.schedule({ workerLabels: ['gpu', 'eu-west'] })
+  const [waiting, next] = [await r.trigger(pinned), await r.trigger(pinned)]
+  const plain = await r.trigger(await r.schedule())
+  const limited = reaper(r.t.app, { host: otherHost(), leaseMs: LEASE_MS, place: null, waitLimitSeconds: 3600 })
+  const ago = (id: number, seconds: number) =>
+    sql`update run set released_at = clock_timestamp() - make_interval(secs => ${seconds}) where id = ${id}`.execute(db)
+  await ago(waiting, 3500)
+  await limited.runOnce()
+  assert.deepEqual(
+    [(await r.run(waiting)).state, (await r.run(waiting)).missingLabels],
+    ['waiting', ['gpu', 'eu-west']],
+  )
+  assert.deepEqual((await r.run(plain)).missingLabels, [], 'there is no worker at all')
+  assert.equal((await r.run(next)).missingLabels, null, 'it waits for its turn, not for a worker')
+  // A worker that is fit for something else.
+  const node = { id: 'n', host: 'h', pid: 1, roles: ['worker'], kids: [], version: '1', labels: ['gpu'] }
+  await nodes.beat(db, node)
+  assert.equal((await r.run(plain)).missingLabels, null)
+  await Promise.all([ago(waiting, 3601), ago(plain, 3601)])
+  await limited.runOnce()
+  assert.deepEqual(
+    [(await r.run(waiting)).state, (await r.run(waiting)).detail],
+    ['failed', 'nobody took it within 3600 seconds: no worker with the labels gpu, eu-west is running'],
+  )
+  assert.equal((await r.run(plain)).detail, 'nobody took it within 3600 seconds: every worker that may take it is busy')
+  assert.notEqual((await r.run(next)).releasedAt, null, 'the next one gets its turn')
+  assert.equal((await r.t.records('run_ended')).filter((one) => one.data.run === waiting).length, 1)
+  // One that is alive but has not been seen for a minute does not count.
+  await nodes.beat(db, { ...node, labels: ['gpu', 'eu-west'], id: 'm' })
+  assert.equal((await r.run(next)).missingLabels, null)
+  await sql`update node set seen_at = seen_at - interval '61 seconds'`.execute(db)
+  assert.deepEqual((await r.run(next)).missingLabels, ['gpu', 'eu-west'])
 })

@@ -7,7 +7,8 @@
 //      reads on, so a slow store slows the command and memory stays bounded. If `output` rejects, nothing more is handed
 //      to it, the command is stopped by the ladder, and `ended` says so.
 //   3. Aborting `signal` begins the ladder: SIGINT, after `grace.interruptMs` SIGTERM, after `grace.terminateMs` kill of
-//      the whole tree, what called setsid among it. Aborting twice changes nothing.
+//      the whole tree, what called setsid among it. Aborting twice changes nothing. Aborting `killNow` kills it at once,
+//      however far the ladder has come.
 //   4. `ended` resolves once, after the last byte was handed over and no process of the tree is alive. It never rejects.
 //
 // An executor that is killed takes its commands with it: nothing survives a `kill -9` of the service.
@@ -32,6 +33,7 @@ export interface CommandSpec {
   readonly hidden: readonly string[]
   readonly limits: Limits
   readonly grace: Grace
+  readonly killNow?: AbortSignal
   output(stream: Stream, bytes: Buffer): Promise<void>
 }
 
@@ -54,7 +56,8 @@ export interface Grace {
 export type LimitName = 'memory' | 'processes' | 'file size'
 
 export type CommandEnd =
-  | { readonly kind: 'exited'; readonly code: number }
+  /** `ranInto`: by itself, and not well, after a limit had refused it something. */
+  | { readonly kind: 'exited'; readonly code: number; readonly ranInto?: LimitName }
   /** By somebody else's signal, or by a limit that the machine holds with one: 128 + its number on the wire. */
   | { readonly kind: 'signaled'; readonly signal: string; readonly code: number; readonly limit: LimitName | null }
   /** By `signal`: a cancel, a stop or a time limit of the run; the caller knows which. */

@@ -50,6 +50,36 @@ export async function listNamed(
   return rows
 }
 
+export interface DeferredState {
+  readonly runId: number
+  readonly commandId: number
+  /** Of its manifest. */
+  readonly path: string
+}
+
+/**
+ * The manifest of the latest run of the schedule that left one: of its last command that did. Runs of pull requests
+ * are nobody's base.
+ */
+export async function findDeferred(
+  db: Db,
+  of: {
+    readonly workspaceId: number
+    readonly slug: string
+    readonly successfulRunOnly: boolean
+    readonly before: number
+  },
+): Promise<DeferredState | null> {
+  const { rows } = await sql<DeferredState>`/* artifact_deferred */ select r.id as "runId", a.command_id as "commandId",
+      a.path
+    from schedule s join run r on r.schedule_id = s.id join artifact a on a.run_id = r.id
+    where s.workspace_id = ${of.workspaceId} and s.slug = ${of.slug} and r.id < ${of.before} and r.pr_number is null
+      and r.ended_at is not null and r.state <> 'skipped' and (r.state = 'succeeded' or not ${of.successfulRunOnly})
+      and a.removed_at is null and regexp_replace(a.path, '^.*/', '') = 'manifest.json'
+    order by r.id desc, a.command_id desc, length(a.path), a.path limit 1`.execute(db)
+  return rows[0] ?? null
+}
+
 /** What the run has used of its limits. */
 export async function usage(db: Db, runId: number): Promise<{ files: number; bytes: number }> {
   const { rows } = await sql<{ files: number; bytes: number }>`/* artifact_usage */

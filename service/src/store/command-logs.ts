@@ -65,12 +65,16 @@ export async function readWindows(db: Db, windows: readonly LogWindow[]): Promis
   }
   const wanted = windows.map((window, number) => ({ ...window, number })).filter((one) => one.to > one.from)
   if (wanted.length === 0) return windows.map(() => Buffer.alloc(0))
-  // One branch per window, with its day as a constant: only that partition is looked at.
-  const branches = wanted.map(
-    (one) => sql`select ${sql.lit(one.number)} as number, start, bytes from log_chunk
+  // One branch per window, with its day as a constant: only that partition is looked at. Of the chunks at the edges only
+  // the part that is wanted is read and sent.
+  const branches = wanted.map((one) => {
+    const [from, to] = [sql`${one.from}::bigint`, sql`${one.to}::bigint`]
+    return sql`select ${sql.lit(one.number)} as number, greatest(start, ${from}) as start,
+        substring(bytes from (greatest(start, ${from}) - start + 1)::integer
+          for (least(start + length, ${to}) - greatest(start, ${from}))::integer) as bytes from log_chunk
       where day = ${one.day}::date and command_id = ${one.commandId} and stream = ${sql.lit(NUMBER[one.stream])}
-        and start > ${one.from - CHUNK_BYTES} and start < ${one.to}`,
-  )
+        and start > ${one.from - CHUNK_BYTES} and start < ${to} and start + length > ${from}`
+  })
   const { rows } = await sql<{ number: number; start: number; bytes: Buffer }>`
     /* log_read */ ${sql.join(branches, sql` union all `)} order by 1, 2`.execute(db)
   const chunks = Map.groupBy(rows, (row) => row.number)

@@ -34,8 +34,11 @@ const ANSWER_GRACE_MS = 500
 
 const SESSION_SETTINGS = '-c search_path=yardmaster -c TimeZone=UTC -c synchronous_commit=on'
 
-/** A transaction that a stopped or cut-off process left open must not hold its locks for ever. */
-const IDLE_IN_TRANSACTION_MS = 60_000
+/**
+ * A transaction that a stopped or cut-off process left open holds its locks, perhaps the audit log's, which everybody
+ * waits for: no longer than this. None of ours waits for anything but the database in between two statements.
+ */
+const IDLE_IN_TRANSACTION_MS = 5_000
 
 export function clientConfig(connection: Connection, options: SessionOptions): pg.ClientConfig {
   return {

@@ -15,12 +15,13 @@ export interface Environment {
   readonly pythonPackages: readonly string[]
   readonly excludedFiles: readonly string[] | null
   readonly workerLabels: readonly string[]
+  readonly stopSeconds: number
 }
 
 const columns = sql`id, slug, display_name as "displayName", type, is_default as "isDefault",
   repository_url as "repositoryUrl", default_branch as "defaultBranch", deployment_branch as "deploymentBranch",
   install_step as "installStep", python_packages as "pythonPackages", excluded_files as "excludedFiles",
-  worker_labels as "workerLabels"`
+  worker_labels as "workerLabels", stop_seconds as "stopSeconds"`
 
 /** Active ones by name, then id. */
 export async function list(db: Db, workspaceId: number): Promise<Environment[]> {
@@ -64,6 +65,7 @@ export async function update(tx: Db, workspaceId: number, id: number, fields: En
     ...(fields.excludedFiles === undefined
       ? {}
       : { excluded_files: fields.excludedFiles === null ? null : [...fields.excludedFiles] }),
+    ...(fields.stopSeconds === undefined ? {} : { stop_seconds: fields.stopSeconds }),
     ...(fields.workerLabels === undefined ? {} : { worker_labels: [...new Set(fields.workerLabels)] }),
   }
   if (Object.keys(values).length === 0) return

@@ -8,12 +8,15 @@ export interface NodeInfo {
   readonly roles: readonly string[]
   readonly kids: readonly string[]
   readonly version: string
+  /** What its worker is fit for. */
+  readonly labels?: readonly string[]
 }
 
 /** A real write and commit, so that "ready" means what it says. */
 export async function beat(db: Db, node: NodeInfo): Promise<void> {
-  await sql`/* node_beat */ insert into node (id, host, pid, roles, kids, version)
-    values (${node.id}, ${node.host}, ${node.pid}, ${[...node.roles]}, ${[...node.kids]}, ${node.version})
+  await sql`/* node_beat */ insert into node (id, host, pid, roles, kids, version, labels)
+    values (${node.id}, ${node.host}, ${node.pid}, ${[...node.roles]}, ${[...node.kids]}, ${node.version},
+      ${[...(node.labels ?? [])]})
     on conflict (id) do update set seen_at = clock_timestamp(), roles = excluded.roles`.execute(db)
 }
 
@@ -33,3 +36,10 @@ export async function listWithoutKey(db: Db, kid: string): Promise<{ host: strin
     where seen_at > clock_timestamp() - interval '1 minute' and not ${kid} = any(kids)`.execute(db)
   return rows
 }
+
+/** The labels of run `r` when no worker that was seen within the last minute has all of them; null when one has. */
+export const missingLabels = sql<string[] | null>`(select case when exists (
+      select 1 from node n where n.seen_at > clock_timestamp() - interval '1 minute' and 'worker' = any(n.roles)
+        and e.worker_labels <@ n.labels
+    ) then null else e.worker_labels end
+    from environment e where e.id = r.environment_id)`

@@ -1,5 +1,6 @@
 // Everything that executing a run needs to know, read once when it begins.
 import { sql } from 'kysely'
+import type { Deferral } from '../domain/schedule.ts'
 import type { CommandRow } from './commands.ts'
 import * as commands from './commands.ts'
 import type { Db } from './database.ts'
@@ -22,10 +23,15 @@ export interface RunFacts {
   readonly pythonPackages: readonly string[]
   readonly excludedFiles: readonly string[] | null
   readonly branch: string
+  /** Exactly this one, whatever the branch has come to; null is the branch's head. */
+  readonly wantedCommit: string | null
   readonly prNumber: number | null
   readonly actor: string
   readonly reason: string
   readonly timeLimitSeconds: number | null
+  readonly stopSeconds: number
+  readonly turboCi: Deferral | null
+  readonly deferredSchedule: Deferral | null
   readonly retryOf: number | null
   readonly commands: readonly CommandRow[]
 }
@@ -36,7 +42,8 @@ export async function readFacts(db: Db, runId: number): Promise<RunFacts> {
       s.slug as "scheduleSlug", s.name as "scheduleName", r.environment_id as "environmentId",
       e.archived_at is null as "environmentActive", e.repository_url as "repositoryUrl",
       e.install_step as "installStep", e.python_packages as "pythonPackages", e.excluded_files as "excludedFiles",
-      r.branch, r.pr_number as "prNumber", r.actor, r.reason, r.time_limit_seconds as "timeLimitSeconds",
+      r.branch, r.wanted_commit as "wantedCommit", r.pr_number as "prNumber", r.actor, r.reason, r.time_limit_seconds as "timeLimitSeconds",
+      e.stop_seconds as "stopSeconds", s.turbo_ci as "turboCi", s.deferred_schedule as "deferredSchedule",
       r.retry_of as "retryOf"
     from run r join workspace w on w.id = r.workspace_id join schedule s on s.id = r.schedule_id
       join environment e on e.id = r.environment_id

@@ -30,6 +30,21 @@ test('of many workers that take at once each run goes to one, at attempt one', a
   assert.ok(taken.every((one) => one.attempt === 1))
 })
 
+test('a worker takes as many as it asks for and no more, the oldest first, however many wait', async () => {
+  const schedule = await r.schedule({ overlap: 'allow' })
+  const ids: number[] = []
+  for (let count = 0; count < 12; count++) ids.push(await r.trigger(schedule))
+  const taken = [
+    await holds.claimWaiting(r.t.app.db, 2, by('two')),
+    await holds.claimWaiting(r.t.app.db, 3, by('three')),
+  ]
+  assert.deepEqual(
+    taken.map((claims) => claims.map((one) => one.runId).sort((a, b) => a - b)),
+    [ids.slice(0, 2), ids.slice(2, 5)],
+  )
+  assert.equal((await holds.claimWaiting(r.t.app.db, 100, by('rest'))).length, 7)
+})
+
 test('a run of a pinned environment is taken only by a worker with all of its labels', async () => {
   const id = await r.trigger(await r.schedule({ workerLabels: ['gpu', 'eu'] }))
   assert.deepEqual(await holds.claimWaiting(r.t.app.db, 10, by('none')), [])

@@ -5,6 +5,7 @@ import { CompiledQuery, sql } from 'kysely'
 import type { Hold } from './commands.ts'
 import { LostRun } from './commands.ts'
 import type { Db } from './database.ts'
+import { missingLabels } from './nodes.ts'
 import type { JobTransaction } from './queue.ts'
 
 export interface Claimer {
@@ -46,14 +47,19 @@ export async function passOn(tx: JobTransaction, runId: number): Promise<void> {
   )
 }
 
-/** Takes up to `count` runs that have their turn, oldest first; what another one is taking is stepped over. */
+/**
+ * Takes up to `count` runs that have their turn, oldest first; what another one is taking is stepped over. They are
+ * picked apart from the update: as its subquery they would be picked anew for every row that it looks at, and all that
+ * wait would be taken.
+ */
 export async function claimWaiting(db: Db, count: number, by: Claimer): Promise<Claim[]> {
   const { rows } = await db.executeQuery<Claim>(
     CompiledQuery.raw(
-      `/* run_claim_waiting */ ${CLAIM} and r.id in (
+      `/* run_claim_waiting */ with picked as materialized (
         select w.id from yardmaster.run w join yardmaster.environment we on we.id = w.environment_id
         where w.state = 'waiting' and w.released_at is not null and we.worker_labels <@ $3::text[]
         order by w.id limit $4 for update of w skip locked)
+      ${CLAIM} and r.id in (select id from picked)
       returning r.id as "runId", r.attempt`,
       [by.workerId, by.leaseMs, [...by.labels], count],
     ),
@@ -70,9 +76,9 @@ export interface Begun {
 
 /**
  * starting → running. It locks the row by its id alone, so it waits for the transaction that took the run; false when
- * that one was undone, or a cancel came first (the state is 'ending' then and `canceled` says so).
+ * that one was undone, or a cancel came first (the state is 'ending' then and `canceled` says so). The lease begins anew.
  */
-export async function begin(tx: Db, hold: Hold): Promise<Begun> {
+export async function begin(tx: Db, hold: Hold, leaseMs?: number, isolation?: string): Promise<Begun> {
   const { rows } = await sql<Begun>`/* run_begin_lock */
     select coalesce(attempt = ${hold.attempt} and worker_id = ${hold.workerId}
         and state in ('starting', 'running', 'ending'), false) as held,
@@ -81,7 +87,9 @@ export async function begin(tx: Db, hold: Hold): Promise<Begun> {
   const found = rows[0] ?? { held: false, canceled: false, fresh: false }
   if (found.held) {
     await sql`/* run_begin */ update run set state = case state when 'starting' then 'running' else state end,
-        started_at = coalesce(started_at, clock_timestamp()) where id = ${hold.runId}`.execute(tx)
+        started_at = coalesce(started_at, clock_timestamp()), isolation = coalesce(${isolation ?? null}, isolation),
+        lease_until = coalesce(clock_timestamp() + ${leaseMs ?? null}::float8 * interval '1 millisecond', lease_until)
+      where id = ${hold.runId}`.execute(tx)
   }
   return found
 }
@@ -127,28 +135,54 @@ export async function listHeldBy(db: Db, workerId: string): Promise<HeldRun[]> {
   return rows
 }
 
-export interface ExpiredRun extends Claim {
-  readonly workerId: string
-  /** For the next page. */
+export interface HeldLease extends Claim {
+  /** As the database writes it; it moves whenever the worker is heard of. */
   readonly leaseUntil: string
+  /** By the database's clock, which somebody may have set. */
+  readonly leftMs: number
 }
 
 /**
- * A page of leases that ran out, oldest first. None within one lease of the database's own start: workers that are
- * alive and could not renew meanwhile get that long to do it. A page begins after the last row of the one before it,
- * so rows that cannot be finalised do not hide the others.
+ * A page of the leases that there are, oldest first. A page begins after the last row of the one before it, so rows that
+ * cannot be finalised do not hide the others; one that is renewed meanwhile is seen again.
  */
-export async function listExpired(
+export async function listLeases(
   db: Db,
-  options: { readonly quietMs: number; readonly after: ExpiredRun | null; readonly limit: number },
-): Promise<ExpiredRun[]> {
-  const { after } = options
-  const { rows } = await sql<ExpiredRun>`/* run_expired */ select id as "runId", attempt, worker_id as "workerId",
-      lease_until::text as "leaseUntil"
-    from run where state in ('starting', 'running', 'ending') and lease_until < clock_timestamp()
-      and pg_postmaster_start_time() < clock_timestamp() - ${options.quietMs}::float8 * interval '1 millisecond'
+  page: { readonly after: HeldLease | null; readonly limit: number },
+): Promise<HeldLease[]> {
+  const { after } = page
+  const { rows } = await sql<HeldLease>`/* run_leases */ select id as "runId", attempt,
+      lease_until::text as "leaseUntil",
+      extract(epoch from lease_until - clock_timestamp())::float8 * 1000 as "leftMs"
+    from run where state in ('starting', 'running', 'ending')
       ${after === null ? sql`` : sql`and (lease_until, id) > (${after.leaseUntil}::timestamptz, ${after.runId})`}
-    order by lease_until, id limit ${options.limit}`.execute(db)
+    order by lease_until, id limit ${page.limit}`.execute(db)
+  return rows
+}
+
+/** When the database started: workers that are alive could not renew before that. */
+export async function readStart(db: Db): Promise<{ startedAt: string; upMs: number }> {
+  const { rows } = await sql<{ startedAt: string; upMs: number }>`/* run_database_start */ select
+      pg_postmaster_start_time()::text as "startedAt",
+      extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float8 * 1000 as "upMs"`.execute(db)
+  return rows[0]!
+}
+
+export interface UntakenRun extends Claim {
+  /** What no worker that is alive has; null when one could take it, and did not. */
+  readonly missingLabels: readonly string[] | null
+}
+
+/** Runs whose turn came longer ago than the limit and that nobody took, oldest first. */
+export async function listUntaken(
+  db: Db,
+  of: { readonly limitSeconds: number; readonly after: number; readonly limit: number },
+): Promise<UntakenRun[]> {
+  const { rows } = await sql<UntakenRun>`/* run_untaken */ select r.id as "runId", r.attempt,
+      ${missingLabels} as "missingLabels"
+    from run r where r.state = 'waiting' and r.id > ${of.after}
+      and r.released_at < clock_timestamp() - ${of.limitSeconds}::float8 * interval '1 second'
+    order by r.id limit ${of.limit}`.execute(db)
   return rows
 }
 

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { FinalState, RunCause, RunState } from '../domain/run.ts'
 import type { OpenRun, Overlap, RunPlan } from '../domain/run-plan.ts'
 import type { Db } from './database.ts'
+import { missingLabels } from './nodes.ts'
 
 export const OPEN = sql.raw(`('waiting', 'starting', 'running', 'ending')`)
 export const HELD = sql.raw(`('starting', 'running', 'ending')`)
@@ -156,7 +157,8 @@ export interface LockedRun {
   readonly attempt: number
   readonly cancelRequested: boolean
   readonly cancelBy: string
-  readonly leaseExpired: boolean
+  /** As the database writes it; null before somebody took it. */
+  readonly leaseUntil: string | null
 }
 
 /** The schedule that a run belongs to never changes, so this needs no lock: it is how the schedule's lock is found. */
@@ -171,7 +173,7 @@ export async function lock(tx: Db, id: number): Promise<LockedRun> {
   const { rows } = await sql<LockedRun>`/* run_lock */ select r.id, r.workspace_id as "workspaceId",
       w.name as "workspaceName", r.schedule_id as "scheduleId", s.slug as "scheduleSlug", r.pr_number as "prNumber",
       r.state, r.attempt, r.cancel_requested_at is not null as "cancelRequested", r.cancel_by as "cancelBy",
-      coalesce(r.lease_until < clock_timestamp(), false) as "leaseExpired"
+      r.lease_until::text as "leaseUntil"
     from run r join schedule s on s.id = r.schedule_id join workspace w on w.id = r.workspace_id
     where r.id = ${id} for no key update of r`.execute(tx)
   return rows[0]!
@@ -229,6 +231,7 @@ export interface RunRow {
   readonly reason: string
   readonly branch: string
   readonly commitHash: string
+  readonly isolation: string
   readonly prNumber: number | null
   readonly parentRunId: number | null
   readonly retryOf: number | null
@@ -244,17 +247,20 @@ export interface RunRow {
   readonly startedAt: string | null
   readonly endedAt: string | null
   readonly cancelRequestedAt: string | null
+  /** Its turn came, and no worker that is alive has these labels (none are needed: no worker is alive). Else null. */
+  readonly missingLabels: readonly string[] | null
 }
 
 export const runColumns = sql`r.id, r.workspace_id as "workspaceId", r.schedule_id as "scheduleId", s.slug as "scheduleSlug",
   s.name as "scheduleName", s.deleted_at is null as "scheduleActive", r.environment_id as "environmentId", r.cause,
   r.state, r.detail, r.skipped_count as "skippedCount", wire_time(r.skipped_until) as "skippedUntil", r.actor,
-  r.actor_email as "actorEmail", r.reason, r.branch, r.commit_hash as "commitHash", r.pr_number as "prNumber",
+  r.actor_email as "actorEmail", r.reason, r.branch, r.commit_hash as "commitHash", r.isolation, r.pr_number as "prNumber",
   r.parent_run_id as "parentRunId", r.retry_of as "retryOf", r.continue_on_error as "continueOnError",
   r.time_limit_seconds as "timeLimitSeconds", r.attempt, r.worker_id as "workerId", r.cancel_by as "cancelBy",
   wire_time(r.due_at) as "dueAt", wire_time(r.accepted_at) as "acceptedAt", wire_time(r.released_at) as "releasedAt",
   wire_time(r.started_at) as "startedAt", wire_time(r.ended_at) as "endedAt",
-  wire_time(r.cancel_requested_at) as "cancelRequestedAt"`
+  wire_time(r.cancel_requested_at) as "cancelRequestedAt",
+  case when r.state = 'waiting' and r.released_at is not null then ${missingLabels} end as "missingLabels"`
 
 /** Newest first; of one schedule, or of the whole workspace. */
 export async function list(

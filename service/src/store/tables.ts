@@ -40,6 +40,7 @@ export interface EnvironmentTable {
   created_at: Time
   archived_at: NullableTime
   worker_labels: Generated<string[]>
+  stop_seconds: Generated<number>
 }
 
 export interface VariableTable {
@@ -192,6 +193,7 @@ export interface NodeTable {
   version: string
   started_at: Time
   seen_at: Time
+  labels: Generated<string[]>
 }
 
 export interface ScheduleTable {
@@ -255,6 +257,7 @@ export interface RunTable {
   reason: Generated<string>
   branch: string
   commit_hash: Generated<string>
+  isolation: Generated<string>
   pr_number: number | null
   parent_run_id: number | null
   retry_of: number | null
@@ -325,6 +328,10 @@ export interface DbtResultTable {
   started_at: NullableTime
   seconds: number | null
   failures: number | null
+  resource_type: Generated<string>
+  name: Generated<string>
+  path: Generated<string>
+  relation: Generated<string>
 }
 
 export interface IntegrationTable {

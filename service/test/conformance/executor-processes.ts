@@ -55,6 +55,8 @@ export function processConformance({ make, abilities }: ExecutorUnderTest): void
         code: 137,
         limit: null,
       })
+      // From outside it looks the same.
+      assert.deepEqual(await code('exit 143'), { kind: 'signaled', signal: 'SIGTERM', code: 143, limit: null })
       const environment = { PATH: SYSTEM_PATH, LONG: 'x'.repeat(140_000) }
       assert.deepEqual(await code('exit 0', { environment }), { kind: 'exited', code: 126 }, 'argument too long')
     }))
@@ -217,6 +219,9 @@ export function processConformance({ make, abilities }: ExecutorUnderTest): void
         text: 'x=$(head -c 300000000 /dev/zero | tr "\\0" x) && printf %s "$x" | wc -c',
       })
       assert.notEqual(hungry.end.code, 0)
+      if (executor.limitsKind.memory === 'cgroup') {
+        assert.deepEqual(hungry.end, { kind: 'signaled', signal: 'SIGKILL', code: 137, limit: 'memory' })
+      }
       assert.equal(hungry.stdout, '')
       const modest = await finish(executor, {
         folder,

@@ -161,6 +161,20 @@ function portableConformance({ make, abilities }: ExecutorUnderTest): void {
       }
     }))
 
+  test('kills at once where that is asked for, before the ladder or in the middle of it', () =>
+    one(async (executor, folder) => {
+      for (const first of ['nothing', 'abort'] as const) {
+        const kill = new AbortController()
+        const text = `trap '' INT TERM; echo up; while :; do sleep 0.1; done`
+        const patience = { interruptMs: 3_600_000, terminateMs: 0 }
+        const command = await begin(executor, { folder, text, grace: patience, killNow: kill.signal })
+        await command.said('up')
+        if (first === 'abort') command.controller.abort()
+        kill.abort()
+        assert.deepEqual(await command.ended, { kind: 'aborted', code: 137 }, first)
+      }
+    }))
+
   test('keeps the exit code that a command answers with, and takes a zero for no success', () =>
     one(async (executor, folder) => {
       for (const [answer, code] of [
@@ -191,7 +205,7 @@ function portableConformance({ make, abilities }: ExecutorUnderTest): void {
         text: 'echo up; exec sleep 600',
         output: () => Promise.reject(cause),
       })
-      assert.equal(end.kind, 'output-lost')
+      assert.deepEqual([end.kind, end.code], ['output-lost', 130])
       assert.equal(end.kind === 'output-lost' && end.cause, cause)
     }))
 

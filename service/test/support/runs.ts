@@ -37,6 +37,7 @@ export interface NewTestSchedule {
   readonly timeLimitSeconds?: number
   readonly continueOnError?: boolean
   readonly workerLabels?: readonly string[]
+  readonly stopSeconds?: number
 }
 
 export interface TestRuns extends AsyncDisposable {
@@ -87,7 +88,6 @@ export const testSettings: RunSettings = {
   allowList: ['PATH'],
   hidden: [],
   limits: { seconds: null, memoryBytes: null, processes: null, fileBytes: null },
-  grace: { interruptMs: 500, terminateMs: 500 },
   timeLimitSeconds: 600,
 }
 
@@ -96,13 +96,23 @@ export function testPorts(executor: ScriptedExecutor, output: Map<number, string
     source,
     executor,
     dependencies: {
-      plan: async () => ({ title: 'install dependencies', script: null, venv: null, keep: async () => {} }),
+      plan: async () => ({
+        script: null,
+        venv: null,
+        writable: [],
+        readOnly: [],
+        keep: async () => {},
+        discard: async () => {},
+      }),
       python: null,
       laySecretFiles: async () => ({}),
     },
     openLog: async (commandId) => ({
       write: async (_stream, bytes) => {
         output.set(commandId, (output.get(commandId) ?? '') + bytes.toString())
+      },
+      note: async (text) => {
+        output.set(commandId, `${output.get(commandId) ?? ''}yardmaster: ${text}\n`)
       },
       finish: async () => {},
     }),
@@ -147,7 +157,8 @@ export async function testRuns(options: { queue?: 'real' | 'recording' } = {}): 
       type: 'scheduler',
     })
     await environments.update(db, workspace.id, environmentId, { repositoryUrl: 'https://git.example.com/jobs.git' })
-    await sql`update environment set worker_labels = ${[...(wanted.workerLabels ?? [])]}
+    await sql`update environment set worker_labels = ${[...(wanted.workerLabels ?? [])]},
+        stop_seconds = ${wanted.stopSeconds ?? 5}
       where id = ${environmentId}`.execute(db)
     const slug = `schedule-${number}`
     const list = (wanted.commands ?? ['true']).map((command) => ({ command, continueOnError: null }))

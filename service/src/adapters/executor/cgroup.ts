@@ -20,6 +20,8 @@ export interface CommandGroup {
   /** Null where it cannot be told. */
   isEmpty(): boolean | null
   outOfMemory(): boolean
+  /** Whether a fork was refused by it. */
+  outOfProcesses(): boolean
   /** At once, or as soon as the kernel has let go of the last process. */
   remove(): void
 }
@@ -149,7 +151,7 @@ export function openControlGroups(folder: string | null): ControlGroups | null {
       }
       const pids = controllers.has('pids') ? inner : counted
       if (pids !== null && limits.processes !== null) writeFileSync(join(pids, 'pids.max'), String(limits.processes))
-      return groupOf(inner, counted, clear)
+      return groupOf({ inner, counted, pids }, clear)
     },
     close() {
       clear([])
@@ -159,8 +161,7 @@ export function openControlGroups(folder: string | null): ControlGroups | null {
 }
 
 function groupOf(
-  inner: string | null,
-  counted: string | null,
+  { inner, counted, pids }: Readonly<Record<'inner' | 'counted' | 'pids', string | null>>,
   clear: (folders: readonly string[]) => void,
 ): CommandGroup {
   const both = [inner, counted].filter((one) => one !== null)
@@ -172,6 +173,7 @@ function groupOf(
       return events === '' ? null : events.includes('populated 0')
     },
     outOfMemory: () => inner !== null && /^oom_kill [1-9]/m.test(text(join(inner, 'memory.events'))),
+    outOfProcesses: () => pids !== null && /^max [1-9]/m.test(text(join(pids, 'pids.events'))),
     remove: () => clear(both),
   }
 }

@@ -9,6 +9,8 @@ export type Reason =
 
 export interface Ladder {
   begin(reason: Reason): void
+  /** Straight to the last step. */
+  kill(reason: Reason): void
   /** Nothing is left to be signalled. */
   end(): void
   readonly reason: Reason | null
@@ -26,6 +28,10 @@ export function makeLadder(grace: Grace, steps: { send(signal: 'SIGINT' | 'SIGTE
   const later = (ms: number, step: () => void): void => {
     timer = setTimeout(step, Math.min(ms, LONGEST_TIMER))
   }
+  const kill = (): void => {
+    lastSignal = 'SIGKILL'
+    steps.kill()
+  }
   return {
     begin(why) {
       if (over || reason !== null) return
@@ -34,11 +40,14 @@ export function makeLadder(grace: Grace, steps: { send(signal: 'SIGINT' | 'SIGTE
       later(grace.interruptMs, () => {
         lastSignal = 'SIGTERM'
         steps.send('SIGTERM')
-        later(grace.terminateMs, () => {
-          lastSignal = 'SIGKILL'
-          steps.kill()
-        })
+        later(grace.terminateMs, kill)
       })
+    },
+    kill(why) {
+      if (over) return
+      clearTimeout(timer)
+      reason ??= why
+      kill()
     },
     end() {
       over = true

@@ -1,5 +1,5 @@
 // From the paths of a command to what its namespace must show of them.
-import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { NOT_EXECUTABLE } from '../../domain/return-code.ts'
 import { type CommandSpec, StartFault } from '../../ports/executor.ts'
@@ -57,20 +57,20 @@ export function viewOf(
       if (wall !== null && !all.some((one) => isWithin(wall, one.path))) all.push({ path: wall, directory: true })
     }
   }
-  if (all.length === 0 && places.kept.every(({ readOnly }) => !readOnly)) return []
-  return viewLines({
-    kept: places.kept,
-    hidden: all,
-    stages,
-    flagsOf: mountFlags(readFileSync('/proc/self/mountinfo', 'utf8')),
-  })
+  const memory = existsSync(SHARED_MEMORY) ? [`mount -n -t tmpfs -o mode=1777,nosuid,nodev none ${SHARED_MEMORY}`] : []
+  if (all.length === 0 && places.kept.every(({ readOnly }) => !readOnly)) return memory
+  const flagsOf = mountFlags(readFileSync('/proc/self/mountinfo', 'utf8'))
+  return [...viewLines({ kept: places.kept, hidden: all, stages, flagsOf }), ...memory]
 }
+
+/** What other programs share there, a database above all, is not for commands; each gets one of its own. */
+const SHARED_MEMORY = '/dev/shm'
 
 /**
  * The outermost folder above a path that another user may not enter. Hiding it loses nothing, since that user could
  * see nothing of it, and makes what is kept inside of it reachable: a data folder in root's home, say.
  */
-function closedTo(user: User, path: string): string | null {
+export function closedTo(user: User, path: string): string | null {
   let wall: string | null = null
   for (let at = dirname(path); at !== '/'; at = dirname(at)) {
     const { mode, uid, gid } = statSync(at)

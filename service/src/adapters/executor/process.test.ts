@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -17,11 +18,20 @@ import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { executorConformance } from '../../../test/conformance/executor.ts'
 import { couldNotRun } from '../../../test/support/could-not-run.ts'
-import { eventually, finish, freshFolder, processesWith, uniqueNumber } from '../../../test/support/executor.ts'
+import {
+  eventually,
+  finish,
+  freshFolder,
+  NO_LIMITS,
+  processesWith,
+  SYSTEM_PATH,
+  uniqueNumber,
+} from '../../../test/support/executor.ts'
 import { createProcessExecutor, type ProcessExecutorOptions, probeIsolation } from './process.ts'
 
 const NOBODY = { uid: 65_534, gid: 65_534 }
 const CHILD = join(import.meta.dirname, '../../../test/support/executor-child.ts')
+const USER = '/usr/bin'
 const isRoot = process.getuid?.() === 0
 
 const controlGroupsOf = (pid: number): string[] =>
@@ -101,4 +111,58 @@ test('folders become those of the other user, but not what has a second name els
   const owners = ['', 'inner', 'inner/own', 'link', 'object'].map((name) => lstatSync(join(checkout, name)).uid)
   assert.deepEqual(owners, [65_534, 65_534, 65_534, 65_534, 0])
   assert.deepEqual([readFileSync(mirror, 'utf8'), statSync('/etc/passwd').uid], ['x', 0])
+})
+
+test('a command whose surroundings cannot be set up never starts: 125', async () => {
+  using folder = freshFolder()
+  // With so little memory not even what prepares it can be executed.
+  const limits = { ...NO_LIMITS, memoryBytes: 1 }
+  for (const isolation of new Set(['L0', level] as const)) {
+    const executor = await createProcessExecutor({ isolation, cgroups: false })
+    const starting = finish(executor, { folder: folder.path, text: 'echo > ran', limits })
+    await assert.rejects(starting, { name: 'StartFault', code: 125, message: /could not be set up/ })
+    executor.close()
+  }
+  assert.deepEqual(readdirSync(folder.path), [])
+})
+
+test('a command that was refused processes and did not end well says that it ran into that limit', async () => {
+  using folder = freshFolder()
+  const executor = await createProcessExecutor()
+  const limits = { ...NO_LIMITS, seconds: 30, processes: 25 }
+  const forks = `sh -c 'for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5; do sleep 9 & done; done' 2>/dev/null`
+  const greedy = await finish(executor, { folder: folder.path, limits, text: `${forks}; exit 7` })
+  const modest = await finish(executor, { folder: folder.path, limits, text: 'exit 7' })
+  executor.close()
+  const isCounted = executor.limitsKind.processes === 'cgroup'
+  if (!isCounted) couldNotRun('naming the limit of processes', 'no control group counts them here')
+  assert.deepEqual(greedy.end, { kind: 'exited', code: 7, ...(isCounted && { ranInto: 'processes' }) })
+  assert.deepEqual(modest.end, { kind: 'exited', code: 7 })
+})
+
+test('when the machine runs out of memory the kernel takes commands first', async () => {
+  using folder = freshFolder()
+  for (const isolation of new Set(['L0', level] as const)) {
+    const executor = await createProcessExecutor({ isolation })
+    const { stdout } = await finish(executor, { folder: folder.path, text: 'cat /proc/self/oom_score_adj' })
+    executor.close()
+    assert.ok(Number(stdout) >= 500, `${isolation}: ${stdout}`)
+  }
+})
+
+test('on a host without a shell nothing is started: 127', async () => {
+  if (!isRoot || level === 'L0') return couldNotRun('a host without a shell', 'it takes a mount namespace of root')
+  const executor = import.meta.resolve('./process.ts')
+  const script = `import('${executor}').then((one) => one.createProcessExecutor()).then(
+    () => console.log('there is one'), (error) => console.log(error.name, error.code))`
+  const folders = SYSTEM_PATH.split(':').filter((folder) => existsSync(folder) && !lstatSync(folder).isSymbolicLink())
+  // The programs are hidden last, because mounting takes one of them.
+  const hide = folders.map((folder) => realpathSync(folder)).toSorted((a, b) => Number(a === USER) - Number(b === USER))
+  const text = `for folder in ${hide.join(' ')}; do mount -t tmpfs none $folder; done; exec "$0" -e "$1"`
+  const child = spawn('unshare', ['--mount', 'sh', '-c', text, process.execPath, script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  for await (const part of child.stdout) said += String(part)
+  assert.equal(said, 'StartFault 127\n')
 })

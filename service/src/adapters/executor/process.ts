@@ -4,9 +4,8 @@
 // Start commands from the main thread: the death signal comes when the thread that started them ends.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { NOT_FOUND, NOT_ISOLATED } from '../../domain/return-code.ts'
 import {
@@ -22,6 +21,7 @@ import { type Host, lookAtHost, missingForNamespaces, SYSTEM_PATH } from './host
 import { handOver, spawned } from './launch.ts'
 import { type Places, placesOf, viewOf } from './paths.ts'
 import { openPipes, openText } from './pipes.ts'
+import { makeProbeFolder, removeProbeFolder } from './probe-folder.ts'
 import { threadsOf } from './process-tree.ts'
 import { exportLines } from './shell-words.ts'
 import { argvOf, launchScript, type Preparation, rlimits, type Stage, type User } from './stages.ts'
@@ -215,6 +215,7 @@ function running(
     spec,
     signal,
     limitOf: (name) => (name === 'SIGXFSZ' ? 'file size' : group?.outOfMemory() ? 'memory' : null),
+    ranInto: () => (group?.outOfProcesses() ? 'processes' : null),
     cleanUp: () => void group?.remove(),
   })
   return { pid: child.pid!, ended }
@@ -224,7 +225,7 @@ function running(
 async function whyNotIsolated(stage: Stage): Promise<string | null> {
   const missing = missingForNamespaces(stage.host)
   if (missing !== null) return missing
-  const folder = mkdtempSync(join(tmpdir(), 'yardmaster-probe-'))
+  const folder = makeProbeFolder()
   const executor = processExecutor(stage, { groups: null, hidden: [], note: '' })
   let said = ''
   try {
@@ -250,7 +251,7 @@ async function whyNotIsolated(stage: Stage): Promise<string | null> {
     return (error as Error).message
   } finally {
     executor.close()
-    rmSync(folder, { recursive: true, force: true })
+    removeProbeFolder(folder)
   }
 }
 

@@ -50,6 +50,8 @@ export const STARTED = 'started\n'
 
 /** The service and its database come first on a busy machine. */
 const NICENESS = '5'
+/** Of 1,000, which would be: before anybody else. */
+const FIRST_TO_GO = 500
 /** Enough for any job, and the cost of a million descriptors is the kernel's. */
 export const OPEN_FILES = 65_536
 
@@ -108,6 +110,8 @@ function firstScript({ isolation, user }: Stage, { folder, joins, view, owned }:
     'set -e',
     '{',
     ...joins.map((file) => `echo 0 > ${quote(file)}`),
+    // Where no limit holds and the machine runs out of memory, a command is to go and not the service or its database.
+    `{ echo ${FIRST_TO_GO} > /proc/self/oom_score_adj; } 2>/dev/null || :`,
     // Before the view: what is read-only inside of a folder could not be handed over after.
     ...chown,
     ...view,

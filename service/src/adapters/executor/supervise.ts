@@ -15,6 +15,8 @@ export interface Supervised {
   readonly signal: AbortSignal
   /** Which limit a signal speaks for. */
   limitOf(signal: string): LimitName | null
+  /** A limit that refused something without ending anybody. */
+  ranInto?(): LimitName | null
   cleanUp(): void
 }
 
@@ -38,6 +40,9 @@ export async function supervise(supervised: Supervised): Promise<CommandEnd> {
   const abort = (): void => ladder.begin({ kind: 'aborted' })
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
+  const killNow = (): void => ladder.kill({ kind: 'aborted' })
+  spec.killNow?.addEventListener('abort', killNow)
+  if (spec.killNow?.aborted) killNow()
   const { seconds } = spec.limits
   const cancelTimer = seconds === null ? () => {} : after(seconds, () => ladder.begin({ kind: 'timed-out' }))
 
@@ -49,6 +54,7 @@ export async function supervise(supervised: Supervised): Promise<CommandEnd> {
     await pause(ms)
   const { reason, lastSignal } = ladder
   ladder.end()
+  spec.killNow?.removeEventListener('abort', killNow)
   await tree.gone()
   await drain(pumps, HELD_PIPE_MS)
   // Output that was refused after the exit was refused all the same.
@@ -57,9 +63,12 @@ export async function supervise(supervised: Supervised): Promise<CommandEnd> {
   return end
 }
 
-function endOf(exit: ProcessExit, reason: Reason | null, last: string, { limitOf }: Supervised): CommandEnd {
+function endOf(exit: ProcessExit, reason: Reason | null, last: string, supervised: Supervised): CommandEnd {
   if (reason !== null) return { ...reason, code: stoppedCode(exit, last) }
   const code = exitCode(exit)
   const signal = signalOf(code)
-  return signal === null ? { kind: 'exited', code } : { kind: 'signaled', signal, code, limit: limitOf(signal) }
+  if (signal !== null) return { kind: 'signaled', signal, code, limit: supervised.limitOf(signal) }
+  // What went well did without what was refused.
+  const ranInto = code === 0 ? null : (supervised.ranInto?.() ?? null)
+  return ranInto === null ? { kind: 'exited', code } : { kind: 'exited', code, ranInto }
 }

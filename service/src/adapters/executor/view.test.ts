@@ -42,6 +42,15 @@ test('what is hidden inside of something hidden takes nothing, inside of somethi
   ])
 })
 
+test('what is kept inside of something that is hidden twice is brought along once, by the outer one', () => {
+  assert.deepEqual(lines([rw('/top/data/run')], [folder('/top/data'), folder('/top')]), [
+    `${EMPTY} '/mnt'`,
+    "mkdir -p '/mnt/data/run'",
+    "mount -n --rbind -o rw,relatime '/top/data/run' '/mnt/data/run'",
+    "mount -n --move '/mnt' '/top'",
+  ])
+})
+
 test('read-only inside of the working folder, and writable inside of read-only', () => {
   assert.deepEqual(lines([rw('/run'), ro('/run/venv'), rw('/run/venv/tmp')], []), [
     "mount -n --rbind -o ro,relatime '/run/venv' '/run/venv'",

@@ -49,7 +49,14 @@ function entries({ kept, hidden }: ViewPaths): Entry[] {
     const readOnly = one.readOnly || (other !== undefined && 'kept' in other && other.kept.readOnly)
     all.set(one.path, { path: one.path, kept: { ...one, readOnly } })
   }
-  return [...all.values()].sort((a, b) => a.path.length - b.path.length)
+  const sorted = [...all.values()].sort((a, b) => a.path.length - b.path.length)
+  // What is hidden inside of something hidden is gone already; what is kept in it belongs to the outer one.
+  const needed: Entry[] = []
+  for (const entry of sorted) {
+    const outer = needed.findLast((other) => isWithin(entry.path, other.path))
+    if (!('hidden' in entry && outer !== undefined && 'hidden' in outer)) needed.push(entry)
+  }
+  return needed
 }
 
 export function viewLines(paths: ViewPaths): string[] {
@@ -71,8 +78,6 @@ export function viewLines(paths: ViewPaths): string[] {
       if ((readOnly || opens) && !isBrought) bind(entry.kept, entry.path)
       continue
     }
-    // What is hidden inside of something hidden is gone already.
-    if (parent !== undefined && 'hidden' in parent) continue
     const brought = all.flatMap((other) => ('kept' in other && parentOf(other) === entry ? [other.kept] : []))
     if (!entry.hidden.directory) lines.push(`mount -n --bind /dev/null ${quote(entry.path)}`)
     else if (brought.length === 0) lines.push(`${EMPTY} ${quote(entry.path)}`)

@@ -558,6 +558,8 @@ export type Environment = {
   excludedFiles: Maybe<Array<Scalars['String']['output']>>;
   /** Runs go to workers that have all of these labels. */
   workerLabels: Array<Scalars['String']['output']>;
+  /** How long a canceled command may take to end by itself, in all: half of it after SIGINT, then SIGTERM, then it is killed. */
+  stopSeconds: Scalars['Int']['output'];
   variables: Array<Variable>;
   secrets: Array<SecretName>;
 };
@@ -589,12 +591,14 @@ export type BoltRun = {
   scheduleSlug: Scalars['String']['output'];
   scheduleName: Scalars['String']['output'];
   phase: BoltRunPhase;
-  /** Why it was skipped or failed, in a sentence; else empty. */
+  /** Why it was skipped or failed, or waits for a worker that is not there, in a sentence; else empty. */
   detail: Scalars['String']['output'];
   /** From being accepted to being taken by a worker; until then, so far. */
   waitedSeconds: Scalars['Float']['output'];
   /** The run that this one is a retry of. */
   retryOf: Maybe<Scalars['Int']['output']>;
+  /** How far its commands are kept apart: L0 in process groups, L1 in namespaces, L2 in containers; empty until a worker has it. */
+  isolation: Scalars['String']['output'];
 };
 
 export type BoltGitInfo = {
@@ -1061,6 +1065,8 @@ export type EnvironmentInput = {
   pythonPackages?: InputMaybe<Array<Scalars['String']['input']>>;
   excludedFiles?: InputMaybe<Array<Scalars['String']['input']>>;
   workerLabels?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** 5 to 3600; 5 unless set. */
+  stopSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
 export type EnvironmentSaved = {
@@ -1351,7 +1357,7 @@ export type BoltRunStep = {
   resources: Array<BoltResource>;
 };
 
-/** One node of a dbt command, from run_results.json or sources.json. */
+/** One node of a dbt command, from run_results.json or sources.json, and what manifest.json says about it. */
 export type BoltDbtResult = {
   commandId: Scalars['Int']['output'];
   uniqueId: Scalars['String']['output'];
@@ -1360,6 +1366,13 @@ export type BoltDbtResult = {
   startDttm: Maybe<Scalars['Timestamp']['output']>;
   seconds: Maybe<Scalars['Float']['output']>;
   failures: Maybe<Scalars['Int']['output']>;
+  /** model, test, seed, snapshot, source, … */
+  resourceType: Scalars['String']['output'];
+  name: Scalars['String']['output'];
+  /** Its file, relative to the dbt project; empty where dbt left no manifest. */
+  path: Scalars['String']['output'];
+  /** The table or view, as dbt writes it; empty for what has none. */
+  relation: Scalars['String']['output'];
 };
 
 export type BoltRunDetail = {

@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process'
 import { open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { probeIsolation } from '../../adapters/executor/process.ts'
+import { commandUser } from '../../compose/command-user.ts'
 import { VERSION } from '../../compose/version.ts'
 import type { Config } from '../../config/schema.ts'
 import { exists } from '../app.ts'
@@ -33,7 +35,7 @@ export async function machineChecks(config: Config, env: Environment): Promise<F
     }),
     await check('data folder', 'Make it a folder of the user who runs Yardmaster.', () => dataFolder(config)),
     await check('disk', 'Check the file system of the data folder.', () => disk(config)),
-    await check('isolation', 'Install util-linux (setpriv, unshare).', () => isolation(env)),
+    await check('isolation', 'Install util-linux (setpriv, unshare).', () => isolation(config, env)),
   ]
 }
 
@@ -86,24 +88,17 @@ async function disk({ data }: Config) {
 
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
-// How a command of a run would be started (docs/architecture.md): in process and user namespaces of its own, so that
-// nothing it leaves behind outlives it.
-async function isolation(env: Environment) {
-  const isRoot = process.getuid?.() === 0
-  const user = isRoot ? [] : ['--map-current-user']
-  const namespaces = ['--pid', '--fork', '--kill-child=KILL', '--mount-proc']
-  const argv = ['--pdeathsig', 'KILL', 'unshare', ...user, ...namespaces, 'true']
-  const works = await run('setpriv', argv, { env: { PATH: env.PATH }, timeout: 10_000 }).then(
-    () => true,
-    () => false,
-  )
-  if (works) {
-    const level = 'level 1: commands get process namespaces of their own'
-    const root = 'Run Yardmaster as a user of its own: commands would run as root.'
-    return isRoot ? warn(`${level}, but as root`, root) : ok(level)
+// How a command of a run would be started (docs/operations.md), found by starting one.
+async function isolation({ commands }: Config, env: Environment) {
+  if (commands.isolation === 'container') return ok(`level 2: commands run in containers of ${commands.image}`)
+  if (commands.isolation !== 'L0' && (await probeIsolation()) === 'L1') {
+    const level = 'level 1: commands get namespaces of their own'
+    const { user, why } = commandUser(commands.user, env.PATH ?? '')
+    if (why !== '') return warn(`${level}, but as root: ${why}`, 'Run Yardmaster as a user of its own.')
+    return ok(user === null ? level : `${level}, as the user nobody`)
   }
   return warn(
-    'level 0: commands run in plain process groups, and what leaves its group may outlive its command',
+    'level 0: commands run in plain process groups, see what the service sees, and may outlive their run',
     "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's security profile) and install util-linux.",
   )
 }

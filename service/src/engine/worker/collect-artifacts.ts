@@ -233,7 +233,7 @@ class Notes {
   readonly #left = new Map<string, { count: number; names: string[] }>()
 
   say(text: string): void {
-    this.#said.push(`yardmaster: ${text}`)
+    this.#said.push(text)
   }
 
   /** Gives false, for the filters that it stands in. */
@@ -249,7 +249,7 @@ class Notes {
     const left = [...this.#left].map(([why, { count, names }]) => {
       const files = count === 1 ? '1 file was' : `${count} files were`
       const more = count > names.length ? ` and ${count - names.length} more` : ''
-      return `yardmaster: ${files} not kept because they ${why}: ${names.join(', ')}${more}`
+      return `${files} not kept because they ${why}: ${names.join(', ')}${more}`
     })
     return [...this.#said, ...left]
   }

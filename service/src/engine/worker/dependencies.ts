@@ -1,171 +1,165 @@
 // What a run needs installed. The environment's own step, or what the checkout asks for: a virtual environment from
 // requirements.txt or pyproject.toml beside the environment's packages, and dbt's packages.
 //
-// A virtual environment is kept under a key of everything it is made from (files, packages, Python, platform; the day
-// too where versions are not pinned), is made by the install step alone, and user commands may not write to it. It is
-// made in its last place, because virtual environments cannot be moved, and counts once its marker is there: one that a
-// killed run left half-made is made anew.
+// A virtual environment is kept under a key of everything it is made from: files, packages, Python, platform; the commit
+// where the repository itself is installed; the day where versions are not pinned. Everything is made by the install
+// step as a command like any other; the service itself never reads or copies what a checkout holds.
 import { createHash } from 'node:crypto'
-import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type DependencyCache, type Draft, draftOf, findKept, tidyUp } from './dependency-cache.ts'
+import { isPinned, readInside, readRequirements } from './requirements.ts'
 
 export interface DependencyRequest {
-  /** The cache of this workspace alone. */
-  readonly cacheFolder: string
+  readonly cache: DependencyCache
   readonly checkout: string
+  readonly commit: string
   readonly installStep: string | null
   readonly pythonPackages: readonly string[]
   /** Python's version and the platform, such as `3.11.7 linux-x64`; null where there is no Python. */
   readonly python: string | null
-  readonly now: Date
 }
 
 export interface InstallCommand {
-  /** What the run lists. */
-  readonly title: string
   /** What a shell runs; null when everything is there already. */
   readonly script: string | null
   readonly venv: string | null
+  /** Folders that the script may write, and those that it needs; user commands write neither. */
+  readonly writable: readonly string[]
+  readonly readOnly: readonly string[]
   /** Called when the script succeeded: keeps what it made. */
   keep(): Promise<void>
+  /** Called when it did not: nothing of it is left. */
+  discard(): Promise<void>
 }
-
-export interface Prepared {
-  readonly environment: Readonly<Record<string, string>>
-  readonly readOnly: readonly string[]
-}
-
-const REQUIREMENTS = ['requirements.txt', 'pyproject.toml'] as const
-const DBT_PACKAGES = ['dependencies.yml', 'packages.yml'] as const
 
 export async function planInstall(request: DependencyRequest): Promise<InstallCommand> {
-  const { checkout, installStep } = request
-  const venv = await planVenv(request)
-  const packages = installStep === null ? await planDbtPackages(request) : null
-  const lines = [...(venv?.script ?? []), ...(installStep === null ? (packages?.script ?? []) : [installStep])]
-  const activate =
-    venv === null
-      ? []
-      : [`export VIRTUAL_ENV=${quote(venv.folder)}`, `export PATH=${quote(join(venv.folder, 'bin'))}:"$PATH"`]
+  const { cache, checkout, installStep } = request
+  await tidyUp(cache)
+  const parts: Part[] = []
+  const base = await planVenv(request)
+  if (base !== null) parts.push(base)
+  // A step of the environment's own may install whatever it likes: into a copy that goes with the run.
+  const venv = base === null || installStep === null ? base : await copyOf(base.folder, cache.run)
+  if (venv !== null && venv !== base) parts.push(venv)
+  if (installStep === null) parts.push(...(await planDbtPackages(request)))
+  const activate = venv === null ? [] : activation(venv.folder)
+  const lines = [...parts.flatMap((part) => part.before), ...activate, ...parts.flatMap((part) => part.after)]
+  if (installStep !== null) lines.push(installStep)
+  const isNothing = installStep === null && parts.every((part) => part.before.length + part.after.length === 0)
   return {
-    title: installStep ?? 'install dependencies',
-    script: lines.length === 0 ? null : ['set -e', `cd ${quote(checkout)}`, ...activate, ...lines].join('\n'),
+    script: isNothing ? null : ['set -e', `cd ${quote(checkout)}`, ...lines].join('\n'),
     venv: venv?.folder ?? null,
+    writable: parts.flatMap((part) => (part.isMade ? [part.folder] : [])),
+    readOnly: parts.flatMap((part) => (part.isMade ? [] : [part.folder])),
     keep: async () => {
-      if (venv !== null) await writeFile(join(venv.folder, MARKER), '')
-      await packages?.keep()
+      for (const { draft, proof } of parts) {
+        if (draft === null) continue
+        const isThere = await lstat(join(draft.folder, proof)).catch(() => null)
+        await (isThere === null ? draft.discard() : draft.keep())
+      }
+    },
+    discard: async () => {
+      for (const { draft } of parts) await draft?.discard()
     },
   }
 }
 
-/** What the commands after the install step get. */
-export function prepared(install: InstallCommand, path: string): Prepared {
-  if (install.venv === null) return { environment: {}, readOnly: [] }
-  return {
-    environment: { VIRTUAL_ENV: install.venv, PATH: `${join(install.venv, 'bin')}:${path}` },
-    readOnly: [install.venv],
-  }
-}
-
-const MARKER = '.yardmaster-complete'
-
-interface Venv {
+interface Part {
   readonly folder: string
-  readonly script: readonly string[]
+  /** Lines of the script before and after the virtual environment is in PATH. */
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+  /** Whether the script writes there. */
+  readonly isMade: boolean
+  readonly draft: Draft | null
+  /** What is in the draft when there is something to keep. */
+  readonly proof: string
 }
 
-async function planVenv(request: DependencyRequest): Promise<Venv | null> {
-  const { checkout, pythonPackages, cacheFolder } = request
-  const found = request.installStep === null ? await firstOf(checkout, REQUIREMENTS) : null
-  if (found === null && pythonPackages.length === 0) return null
+const kept = (folder: string, after: readonly string[] = []): Part => ({
+  folder,
+  before: [],
+  after,
+  isMade: false,
+  draft: null,
+  proof: '',
+})
+
+const activation = (venv: string): string[] => [
+  `export VIRTUAL_ENV=${quote(venv)}`,
+  `export PATH=${quote(join(venv, 'bin'))}:"$PATH"`,
+]
+
+async function planVenv(request: DependencyRequest): Promise<Part | null> {
+  const { checkout, pythonPackages, cache } = request
+  const asked = request.installStep === null ? await readRequirements(checkout) : null
+  if (asked === null && pythonPackages.length === 0) return null
   if (request.python === null) throw new Error('Python packages are asked for, and there is no python3 on this worker')
-  const pinned = [
-    ...pythonPackages,
-    ...(found?.name === 'requirements.txt' ? requirementLines(found.content) : []),
-  ].every(isPinned)
-  const exact = pinned && found?.name !== 'pyproject.toml'
-  const key = hash([
+  const exact = pythonPackages.every(isPinned) && (asked?.isExact ?? true)
+  const key = keyOf('venv', [
     request.python,
-    found?.name ?? '',
-    found?.content ?? '',
-    ...pythonPackages,
-    exact ? '' : request.now.toISOString().slice(0, 10),
+    ...(asked === null ? [] : [asked.name, ...asked.contents]),
+    asked?.installsRepository ? request.commit : '',
+    JSON.stringify(pythonPackages),
+    exact ? '' : dayOf(cache.now),
   ])
-  const folder = join(cacheFolder, `venv-${key}`)
-  if (await exists(join(folder, MARKER))) return { folder, script: [] }
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(cacheFolder, { recursive: true, mode: 0o700 })
+  const found = await findKept(cache, key)
+  if (found !== null) return kept(found)
+  const draft = await draftOf(cache, key)
+  const { folder } = draft
   const pip = `${quote(join(folder, 'bin', 'python'))} -m pip --disable-pip-version-check --no-input install --quiet`
-  return {
-    folder,
-    script: [
-      `python3 -m venv ${quote(folder)}`,
-      ...(pythonPackages.length === 0 ? [] : [`${pip} -- ${pythonPackages.map(quote).join(' ')}`]),
-      ...(found === null
-        ? []
-        : [found.name === 'requirements.txt' ? `${pip} --requirement requirements.txt` : `${pip} .`]),
-    ],
-  }
+  const before = [`python3 -m venv ${quote(folder)}`]
+  if (pythonPackages.length > 0) before.push(`${pip} -- ${pythonPackages.map(quote).join(' ')}`)
+  if (asked !== null) before.push(asked.name === 'pyproject.toml' ? `${pip} .` : `${pip} --requirement ${asked.name}`)
+  before.push(readOnly(folder))
+  return { folder, before, after: [], isMade: true, draft, proof: 'bin/python' }
 }
 
-interface DbtPackages {
-  readonly script: readonly string[]
-  keep(): Promise<void>
+/** Without the right to write there, a job that tries is told so, and does not spoil it by accident. */
+const readOnly = (folder: string): string => `chmod -R a-w ${quote(folder)}`
+
+async function copyOf(venv: string, run: string): Promise<Part> {
+  const folder = join(run, 'venv')
+  await mkdir(folder, { recursive: true, mode: 0o755 })
+  const [from, to] = [venv.replace(/[\\.*[\]^$|]/g, '\\$&'), folder.replace(/[\\&|]/g, '\\$&')]
+  const before = [
+    `cp -R ${quote(venv)}/. ${quote(folder)}/`,
+    `chmod -R u+w ${quote(folder)}`,
+    // Its programs name the Python that they belong to.
+    `for file in ${quote(join(folder, 'bin'))}/*; do`,
+    `  if [ -f "$file" ] && [ ! -L "$file" ] && grep -Iq . "$file"; then sed -i ${quote(`s|${from}|${to}|g`)} "$file"; fi`,
+    'done',
+  ]
+  return { folder, before, after: [], isMade: true, draft: null, proof: '' }
 }
+
+const DBT_PACKAGES = ['dependencies.yml', 'packages.yml'] as const
 
 /** dbt's packages are copied from the cache, because dbt looks for them inside the checkout. */
-async function planDbtPackages({ checkout, cacheFolder }: DependencyRequest): Promise<DbtPackages | null> {
-  const asked = await firstOf(checkout, DBT_PACKAGES)
-  if (asked === null || !(await exists(join(checkout, 'dbt_project.yml')))) return null
-  const lock = await readText(join(checkout, 'package-lock.yml'))
-  const kept = join(cacheFolder, `dbt-${hash([asked.content, lock ?? ''])}`)
-  const folder = join(checkout, 'dbt_packages')
-  if (await exists(join(kept, MARKER))) {
-    await cp(join(kept, 'dbt_packages'), folder, { recursive: true })
-    return { script: [], keep: async () => {} }
+async function planDbtPackages({ checkout, cache }: DependencyRequest): Promise<Part[]> {
+  const read = (name: string): Promise<string | null> => readInside(checkout, name)
+  const asked = (await Promise.all(DBT_PACKAGES.map(read))).filter((content) => content !== null)
+  if (asked.length === 0 || (await read('dbt_project.yml')) === null) return []
+  const lock = await read('package-lock.yml')
+  // Without its lock file dbt takes the newest that fits.
+  const key = keyOf('dbt', [...asked, lock ?? dayOf(cache.now)])
+  const found = await findKept(cache, key)
+  if (found !== null) {
+    const copy = `cp -R ${quote(join(found, 'dbt_packages'))} dbt_packages`
+    return [kept(found, ['rm -rf dbt_packages', copy, 'chmod -R u+w dbt_packages'])]
   }
-  return {
-    script: ['dbt deps'],
-    keep: async () => {
-      if (!(await exists(folder))) return
-      await rm(kept, { recursive: true, force: true })
-      await mkdir(kept, { recursive: true, mode: 0o700 })
-      await cp(folder, join(kept, 'dbt_packages'), { recursive: true })
-      await writeFile(join(kept, MARKER), '')
-    },
-  }
+  const draft = await draftOf(cache, key)
+  const copy = `cp -R dbt_packages ${quote(draft.folder)}/; ${readOnly(draft.folder)}`
+  // A package of the repository itself is a link into this checkout, which no other run has.
+  const mayKeep = '[ -d dbt_packages ] && [ ! -L dbt_packages ] && [ -z "$(find dbt_packages -type l)" ]'
+  const after = ['dbt deps', `if ${mayKeep}; then ${copy}; fi`]
+  return [{ folder: draft.folder, before: [], after, isMade: true, draft, proof: 'dbt_packages' }]
 }
 
-const requirementLines = (content: string): string[] =>
-  content
-    .split('\n')
-    .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
-    .filter((line) => line !== '')
+const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
 
-const isPinned = (line: string): boolean =>
-  /^[A-Za-z0-9._[\],-]+\s*={2,3}\s*[A-Za-z0-9.+!_-]+$/.test(line.split(';')[0]!.trim())
-
-async function firstOf(folder: string, names: readonly string[]): Promise<{ name: string; content: string } | null> {
-  for (const name of names) {
-    const content = await readText(join(folder, name))
-    if (content !== null) return { name, content }
-  }
-  return null
-}
-
-async function readText(path: string): Promise<string | null> {
-  const found = await stat(path).catch(() => null)
-  if (found === null || !found.isFile() || found.size > 1024 * 1024) return null
-  return await readFile(path, 'utf8').catch(() => null)
-}
-
-const hash = (parts: readonly string[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24)
+const keyOf = (what: string, parts: readonly string[]): string =>
+  `${what}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24)}`
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )

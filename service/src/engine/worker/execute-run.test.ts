@@ -69,10 +69,14 @@ async function prepare(
     pythonPackages: [],
     excludedFiles: null,
     branch: 'main',
+    wantedCommit: null,
     prNumber: null,
     actor: 'Ana',
     reason: '',
     timeLimitSeconds: null,
+    stopSeconds: 5,
+    turboCi: null,
+    deferredSchedule: null,
     retryOf: null,
     commands: [command(0, 'git clone'), command(1, 'install dependencies'), ...users],
   }
@@ -111,6 +115,8 @@ async function prepare(
     now: () => new Date(0),
     warn: (_error, message) => happened.push(`warn ${message}`),
     stop: stopping.signal,
+    lost: new AbortController().signal,
+    killNow: new AbortController().signal,
   }
   return { run, happened, output, executor, stopping }
 }
@@ -180,6 +186,7 @@ test('output that cannot be stored fails the run', async () => {
         write: async () => {
           if (id === 3) throw new Error('disk full')
         },
+        note: async () => {},
         finish: async () => {},
       }),
     }),
@@ -220,14 +227,21 @@ test('files that cannot be kept do not change what the command did, and its log 
 test('the install step runs as a command of its own, and what it made comes first in PATH and is read-only', async () => {
   let keeps = 0
   const venv = join(folder, 'cache')
-  const plan = { title: 'x', script: 'make venv', venv, keep: async () => void keeps++ }
+  const plan = {
+    script: 'make venv',
+    venv,
+    writable: [venv],
+    readOnly: [],
+    keep: async () => void keeps++,
+    discard: async () => {},
+  }
   const { run, executor } = await prepare([command(2, 'a')], {
     ports: (plain) => ({ dependencies: { ...plain.dependencies, plan: async () => plan } }),
   })
   assert.deepEqual(await executeRun(run), { kind: 'succeeded' })
   const [install, user] = executor.started
   assert.deepEqual([install!.text, install!.environment.VIRTUAL_ENV, keeps], ['make venv', undefined, 1])
-  assert.ok(install!.writable.includes(run.folders.cache))
+  assert.ok(install!.writable.includes(venv))
   assert.equal(user!.environment.PATH, `${join(venv, 'bin')}:/usr/bin:/bin`)
-  assert.ok(user!.readOnly.includes(venv) && !user!.writable.includes(run.folders.cache))
+  assert.ok(user!.readOnly.includes(venv) && !user!.writable.includes(venv))
 })

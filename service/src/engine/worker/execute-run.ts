@@ -6,6 +6,7 @@
 // called. So no command is ever started twice, whatever is delivered twice.
 
 import { cloneText, installText } from '../../app/runs.ts'
+import { withoutState, withState } from '../../domain/dbt-deferral.ts'
 import type { RunOutcome } from '../../domain/run.ts'
 import type { CommandEnd, CommandSpec } from '../../ports/executor.ts'
 import { StartFault } from '../../ports/executor.ts'
@@ -15,7 +16,7 @@ import type { InstallCommand } from './dependencies.ts'
 import type { Execution, Progress } from './execution.ts'
 import type { CommandLog } from './ports.ts'
 import { environmentOf, secretsOf } from './run-environment.ts'
-import { outcomeOf, StopRun } from './stop-run.ts'
+import { graceOf, outcomeOf, StopRun } from './stop-run.ts'
 
 /** 128 + SIGINT: stopped before there was a process. */
 const NEVER_BEGAN = 130
@@ -47,7 +48,7 @@ async function executeCommands(run: Execution): Promise<RunOutcome> {
     commit: '',
     installed: null,
     files: {},
-    extras: { deferStateDir: null, schemaPrefix: null },
+    extras: { deferredTo: null, schemaPrefix: null },
   }
   if (!(await one(run, clone, cloneText(facts.repositoryUrl), (log) => checkOut(run, state, log)))) {
     return { kind: 'errored' }
@@ -75,7 +76,7 @@ async function one(
 ): Promise<boolean> {
   run.stop.throwIfAborted()
   if ((await run.recorder.start({ id: command.id, text })) === 'canceled') throw new StopRun({ kind: 'canceled' })
-  const log = await run.ports.openLog(command.id, { secrets: secretsOf(run.values) })
+  const log = await run.ports.openLog(command.id, { secrets: secretsOf(run.values), lost: run.lost })
   let ended: Ended
   try {
     ended = await body(log)
@@ -111,7 +112,13 @@ async function checkOut(run: Execution, state: Progress, log: CommandLog): Promi
   }
   try {
     const report = (line: string): Promise<void> => say(log, 'stdout', line)
-    const { commit } = await run.ports.source.checkout(repository, facts.branch, folders.checkout, report, stop)
+    const { commit } = await run.ports.source.checkout(
+      repository,
+      facts.wantedCommit ?? facts.branch,
+      folders.checkout,
+      report,
+      stop,
+    )
     state.commit = commit
     await run.recorder.setCommit(commit)
     return { code: 0, stopped: false }
@@ -128,12 +135,17 @@ async function installStep(run: Execution, state: Progress, command: CommandRow,
   let plan: InstallCommand
   try {
     plan = await ports.dependencies.plan({
-      cacheFolder: folders.cache,
+      cache: {
+        folder: folders.cache,
+        run: folders.root,
+        isOpenToCommands: ports.executor.isolation === 'L0',
+        now: run.now(),
+      },
       checkout: folders.checkout,
+      commit: state.commit,
       installStep: facts.installStep,
       pythonPackages: facts.pythonPackages,
       python: ports.dependencies.python,
-      now: run.now(),
     })
   } catch (error) {
     await say(log, 'stderr', error instanceof Error ? error.message : String(error))
@@ -147,16 +159,17 @@ async function installStep(run: Execution, state: Progress, command: CommandRow,
   const ended = await execute(run, log, {
     text: plan.script,
     environment: environmentOf(run, state, command),
-    writable: [folders.home, folders.temporary, folders.cache],
-    readOnly: [folders.secretFiles],
+    writable: [folders.home, folders.temporary, ...plan.writable],
+    readOnly: [folders.secretFiles, ...plan.readOnly],
   })
   if (ended.code === 0 && !ended.stopped) await plan.keep()
+  else await plan.discard()
   return ended
 }
 
 async function userCommand(run: Execution, state: Progress, command: CommandRow, log: CommandLog): Promise<Ended> {
   const { facts, folders, ports } = run
-  const text = await putBack(run, command, log)
+  const text = await deferred(state, await putBack(run, command, log), log)
   const before = await ports.files.snapshot(folders.checkout, facts.excludedFiles)
   const venv = state.installed?.venv ?? null
   const ended = await execute(run, log, {
@@ -178,13 +191,27 @@ async function putBack(run: Execution, command: CommandRow, log: CommandLog): Pr
     return command.text
   } catch (error) {
     run.warn(error, 'the state of a failed command was not put back')
-    await say(
-      log,
-      'stderr',
-      'yardmaster: the results of the failed command could not be put back; the original command runs instead.',
-    )
+    await log.note('the results of the failed command could not be put back; the original command runs instead.')
     return command.originalText
   }
+}
+
+/** What is executed where the run defers: dbt is told where the state is, or builds everything while there is none. */
+async function deferred(state: Progress, text: string, log: CommandLog): Promise<string> {
+  const { deferredTo } = state.extras
+  if (deferredTo === null) return text
+  if (deferredTo.folder !== null) {
+    const stated = withState(text)
+    if (stated !== text) {
+      await log.note(`defers to run ${deferredTo.runId} of ${deferredTo.schedule}, executed as: ${stated}`)
+    }
+    return stated
+  }
+  if (!/\bdbt\b/.test(text)) return text
+  const full = withoutState(text)
+  const found = `there is no state of ${deferredTo.schedule} to defer to yet`
+  await log.note(full === text ? `${found}.` : `${found}; everything is built, executed as: ${full}`)
+  return full
 }
 
 /** Files that could not be kept do not change what the command did: its log says so. */
@@ -199,12 +226,12 @@ async function collect(run: Execution, before: unknown, command: CommandRow, log
       excluded: facts.excludedFiles,
       secrets: secretsOf(run.values),
       resources: `${folders.resources}/${command.position}`,
-      signal: AbortSignal.timeout(COLLECT_MS),
+      signal: AbortSignal.any([run.lost, AbortSignal.timeout(COLLECT_MS)]),
     })
-    for (const note of notes) await say(log, 'stderr', note)
+    for (const note of notes) await log.note(note)
   } catch (error) {
     run.warn(error, 'the files of a command were not kept')
-    await say(log, 'stderr', 'yardmaster: the files of this command could not be kept.')
+    await log.note('the files of this command could not be kept.')
   }
 }
 
@@ -221,7 +248,8 @@ async function execute(
     folder: folders.checkout,
     hidden: settings.hidden,
     limits: settings.limits,
-    grace: settings.grace,
+    grace: graceOf(run.facts.stopSeconds),
+    killNow: run.killNow,
     output: (stream, bytes) => log.write(stream, bytes),
   }
   try {
@@ -229,7 +257,7 @@ async function execute(
     return await endOf(await running.ended, log)
   } catch (error) {
     if (error instanceof StartFault) {
-      await say(log, 'stderr', `yardmaster: ${error.message}`)
+      await log.note(error.message)
       return { code: error.code, stopped: false }
     }
     if (run.stop.aborted && !(error instanceof OutputLost)) return { code: NEVER_BEGAN, stopped: true }
@@ -240,14 +268,15 @@ async function execute(
 async function endOf(end: CommandEnd, log: CommandLog): Promise<Ended> {
   switch (end.kind) {
     case 'exited':
+      if (end.ranInto !== undefined) await log.note(`it ran into the limit of ${end.ranInto}.`)
       return { code: end.code, stopped: false }
     case 'signaled':
-      if (end.limit !== null) await say(log, 'stderr', `yardmaster: ended by the limit of ${end.limit}.`)
+      if (end.limit !== null) await log.note(`ended by the limit of ${end.limit}.`)
       return { code: end.code, stopped: false }
     case 'aborted':
       return { code: end.code, stopped: true }
     case 'timed-out':
-      await say(log, 'stderr', 'yardmaster: ended by the time limit of a command.')
+      await log.note('ended by the time limit of a command.')
       return { code: end.code, stopped: true }
     case 'output-lost':
       throw new OutputLost('its output could not be stored', { cause: end.cause })

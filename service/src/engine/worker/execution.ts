@@ -1,7 +1,7 @@
 // What the execution of one run knows and works with.
 import type { RunFacts, RunValues } from '../../store/run-facts.ts'
 import type { InstallCommand } from './dependencies.ts'
-import type { RunFolders, RunPorts, RunSettings } from './ports.ts'
+import type { GivenExtras, RunFolders, RunPorts, RunSettings } from './ports.ts'
 
 /** What becomes of the rows. Each throws when the run is not ours any more. */
 export interface RunRecorder {
@@ -26,6 +26,10 @@ export interface Execution {
   readonly warn: (error: unknown, message: string) => void
   /** Aborted with a StopRun. */
   readonly stop: AbortSignal
+  /** Aborted when the run is not ours any more. */
+  readonly lost: AbortSignal
+  /** Aborted when its processes are not to be asked any longer. */
+  readonly killNow: AbortSignal
 }
 
 /** What earlier commands of the run brought about. */
@@ -34,5 +38,5 @@ export interface Progress {
   installed: InstallCommand | null
   /** Variables that name the secret files. */
   files: Readonly<Record<string, string>>
-  extras: { readonly deferStateDir: string | null; readonly schemaPrefix: string | null }
+  extras: GivenExtras
 }

@@ -13,6 +13,7 @@ import * as facts from '../../store/run-facts.ts'
 import * as holds from '../../store/run-hold.ts'
 import * as scheduleVariables from '../../store/schedule-variables.ts'
 import { executeRun } from './execute-run.ts'
+import { monotonicMs } from './lease-keeper.ts'
 import { persist } from './persist.ts'
 import type { RunPorts, RunSettings } from './ports.ts'
 import { outcomeOf, type StopReason, StopRun } from './stop-run.ts'
@@ -22,9 +23,17 @@ export interface HeldRunDeps {
   readonly ports: RunPorts
   readonly settings: RunSettings
   readonly place: WorkPlace
+  readonly leaseMs: number
+  /**
+   * The run is ours for certain, with a lease from `since` on (`monotonicMs`), and the lease is to be renewed. Not before:
+   * until the transaction that took it is committed, a renewal finds nothing and takes the run for lost.
+   */
+  onBegun(since: number): void
   /** Aborted when the process goes down for good: the end of the run is then left to the next one. */
   readonly giveUp: AbortSignal
 }
+
+const WORKER_STOP_MS = 5_000
 
 export class HeldRun {
   readonly hold: Hold
@@ -33,6 +42,9 @@ export class HeldRun {
   readonly #stop = new AbortController()
   /** The run is not ours any more: nothing is written about its commands. */
   readonly #lost = new AbortController()
+  /** Commands are not asked any longer. */
+  readonly #kill = new AbortController()
+  readonly #killTimers: NodeJS.Timeout[] = []
 
   constructor(app: App, deps: HeldRunDeps, hold: Hold) {
     this.#app = app
@@ -43,7 +55,26 @@ export class HeldRun {
   /** The first reason counts. */
   stop(reason: StopReason): void {
     if (reason.kind === 'lost' || reason.kind === 'fenced') this.#lost.abort()
+    const left = this.#patienceMs(reason)
+    // A further reason may have less patience than the first.
+    if (left !== null) this.#killTimers.push(setTimeout(() => this.#kill.abort(), left))
     if (!this.#stop.signal.aborted) this.#stop.abort(new StopRun(reason))
+  }
+
+  /** An environment may give its commands an hour to end after a cancel; these reasons do not wait for it. */
+  #patienceMs(reason: StopReason): number | null {
+    switch (reason.kind) {
+      case 'lost':
+        return 0
+      case 'fenced':
+        // The lease must not run out before; after a pause of this process it has.
+        return Math.max(0, reason.leftMs / 4)
+      case 'worker-stopped':
+        return WORKER_STOP_MS
+      case 'canceled':
+      case 'time-limit':
+        return null
+    }
   }
 
   /** Never rejects. Null: it was not ours, or somebody else ended it. */
@@ -73,11 +104,15 @@ export class HeldRun {
 
   async #attempt(): Promise<RunOutcome | null> {
     const { db } = this.#app
+    let since = 0
+    const { isolation } = this.#deps.ports.executor
     const begun = await persist(async (tries) => {
-      const found = await inTransaction(db, (tx) => holds.begin(tx, this.hold))
+      since = monotonicMs()
+      const found = await inTransaction(db, (tx) => holds.begin(tx, this.hold, this.#deps.leaseMs, isolation))
       return { ...found, fresh: found.fresh || tries === 'again' }
-    }, this.#lost.signal)
+    }, this.#deps.giveUp)
     if (!begun.held) return null
+    this.#deps.onBegun(since)
     if (begun.canceled) return { kind: 'canceled' }
     // The database says that it is ours and under way, and nobody here knows of it: its commands are not to be trusted.
     if (!begun.fresh) return { kind: 'failed', detail: 'its worker lost track of it' }
@@ -104,9 +139,12 @@ export class HeldRun {
         now: () => this.#app.clock.now(),
         warn: (error, message) => this.#app.log.warn({ err: error, run: this.hold.runId }, message),
         stop: this.#stop.signal,
+        lost: this.#lost.signal,
+        killNow: this.#kill.signal,
       })
     } finally {
       limit.clear()
+      for (const timer of this.#killTimers) clearTimeout(timer)
       // Before the end is written: when a run is final, nothing of it is left.
       await removeFolder(folders.root).catch((error: unknown) =>
         this.#app.log.warn({ err: error, folder: folders.root }, 'the folder of a run was not removed'),

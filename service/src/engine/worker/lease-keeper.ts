@@ -10,6 +10,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Connection } from '../../store/connection.ts'
 import type { FromThread, LeaseThreadData, ToThread } from './lease-thread.ts'
+import type { StopReason } from './stop-run.ts'
 
 export interface LeaseTimes {
   readonly leaseMs: number
@@ -17,13 +18,20 @@ export interface LeaseTimes {
   readonly fenceMs: number
 }
 
-export const LEASE_TIMES: LeaseTimes = { leaseMs: 60_000, beatMs: 5_000, fenceMs: 45_000 }
+/**
+ * A database may be away for as long as lies between the fence and two beats, the last good one before and the first good
+ * one after: more than forty seconds of a lease of sixty. Short leases are not renewed more than four times a second.
+ */
+export const leaseTimes = (leaseMs: number): LeaseTimes => ({
+  leaseMs,
+  beatMs: Math.max(leaseMs / 40, Math.min(250, leaseMs / 12)),
+  fenceMs: leaseMs * 0.75,
+})
 
-/** The same proportions for another lease. */
-export const leaseTimes = (leaseMs: number): LeaseTimes => ({ leaseMs, beatMs: leaseMs / 12, fenceMs: leaseMs * 0.75 })
+export const LEASE_TIMES: LeaseTimes = leaseTimes(60_000)
 
 export interface LeaseKeeper {
-  /** `since` is `monotonicMs()` before the run was taken. */
+  /** `since` is `monotonicMs()` before its lease was last written. */
   hold(run: { readonly runId: number; readonly attempt: number; readonly since: number }): void
   release(runId: number): void
   stop(): Promise<void>
@@ -32,7 +40,7 @@ export interface LeaseKeeper {
 export interface LeaseKeeperOptions extends LeaseTimes {
   readonly connection: Connection
   readonly workerId: string
-  onLost(runId: number, attempt: number, why: 'lost' | 'fenced'): void
+  onLost(runId: number, attempt: number, why: Extract<StopReason, { kind: 'lost' | 'fenced' }>): void
   onError(message: string): void
 }
 
@@ -52,12 +60,14 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   function startThread(): Worker {
     const started = new Worker(new URL(`./lease-thread${import.meta.url.slice(-3)}`, import.meta.url), {
       workerData: data,
+      // It does next to nothing, and would take what it is given.
+      resourceLimits: { maxYoungGenerationSizeMb: 2 },
     })
     started.on('message', (message: FromThread) => {
       if (message.kind === 'failed') options.onError(message.message)
       else if (holds.get(message.runId)?.attempt === message.attempt) {
         holds.delete(message.runId)
-        options.onLost(message.runId, message.attempt, 'lost')
+        options.onLost(message.runId, message.attempt, { kind: 'lost' })
       }
     })
     started.on('error', (error) => options.onError(`the thread failed: ${error.message}`))
@@ -79,13 +89,14 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     () => {
       const [now, good] = [monotonicMs(), Number(Atomics.load(lastGood, 0))]
       for (const [runId, { attempt, since }] of holds) {
-        if (now - Math.max(since, good) < fenceMs) continue
+        const silentMs = now - Math.max(since, good)
+        if (silentMs < fenceMs) continue
         holds.delete(runId)
         tell({ kind: 'release', runId })
-        options.onLost(runId, attempt, 'fenced')
+        options.onLost(runId, attempt, { kind: 'fenced', leftMs: leaseMs - silentMs })
       }
     },
-    Math.min(500, fenceMs / 10),
+    Math.min(500, fenceMs / 20),
   )
   fence.unref()
 

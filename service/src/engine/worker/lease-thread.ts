@@ -27,7 +27,8 @@ const port = parentPort!
 const data = workerData as LeaseThreadData
 const lastGood = new BigInt64Array(data.lastGood)
 const holds = new Map<number, number>()
-const answerMs = Math.max(250, Math.min(5000, data.beatMs))
+// Long enough for a busy host to answer, short enough for a second try before the worker gives its runs up.
+const answerMs = Math.min(5000, data.leaseMs * 0.375)
 const database = openDatabase(data.connection, {
   poolSize: 1,
   queryTimeoutMs: answerMs,

@@ -15,6 +15,7 @@ import * as logs from '../../store/command-logs.ts'
 import type { Db } from '../../store/database.ts'
 import { isUnavailable } from '../../store/database.ts'
 import { LogTail } from './log-tail.ts'
+import { persist } from './persist.ts'
 import { indexSecrets, Redactor } from './redactor.ts'
 
 const MOST_PENDING = 1024 * 1024
@@ -26,6 +27,7 @@ const INTERVAL_MS = 200
 const SHORTEST_WAIT_MS = 10
 export const LOG_CAP_BYTES = 1024 * 1024 * 1024
 const PATIENCE_MS = 120_000
+const NEVER = new AbortController().signal
 
 export interface LogOptions {
   /** Values to mask, or what `indexSecrets` made of them for another log of the run. */
@@ -37,6 +39,8 @@ export interface LogOptions {
   readonly patienceMs?: number
   /** Ends the waiting of everybody with its reason; what was not sent is lost. */
   readonly signal?: AbortSignal
+  /** Called when megabytes that were held are needed no longer. */
+  readonly relieve?: () => void
 }
 
 export interface CommandLog {
@@ -63,7 +67,7 @@ interface Batch {
 }
 
 export async function openLog(db: Db, commandId: number, options: LogOptions): Promise<CommandLog> {
-  const from = await logs.open(db, commandId, options.day ?? null)
+  const from = await persist(() => logs.open(db, commandId, options.day ?? null), options.signal ?? NEVER)
   if (from === null) throw new LogClosed(commandId)
   return new Shipper(db, commandId, from, options)
 }
@@ -73,6 +77,7 @@ class Shipper implements CommandLog {
   readonly #commandId: number
   readonly #patienceMs: number
   readonly #signal: AbortSignal | undefined
+  readonly #relieve: () => void
   readonly #redactors: Readonly<Record<LogStream, Redactor>>
   readonly #tail: LogTail
   readonly #pending: Record<LogStream, Buffer[]> = { stdout: [], stderr: [] }
@@ -91,6 +96,7 @@ class Shipper implements CommandLog {
     this.#end = from
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
     this.#signal = options.signal
+    this.#relieve = options.relieve ?? (() => {})
     const index = Array.isArray(options.secrets) ? indexSecrets(options.secrets) : (options.secrets as NeedleIndex)
     this.#redactors = { stdout: new Redactor(index), stderr: new Redactor(index) }
     this.#tail = new LogTail(options.capBytes ?? LOG_CAP_BYTES, from.stdout + from.stderr)
@@ -189,7 +195,10 @@ class Shipper implements CommandLog {
         if (again || !(await logs.append(this.#db, this.#commandId, batch.from, batch.chunks, durable)))
           await this.#resend()
       })
-      if (durable) this.#retained = []
+      if (durable) {
+        this.#retained = []
+        this.#relieve()
+      }
     } catch (error) {
       this.#failure ??= { error }
       this.#pendingBytes = 0

@@ -1,5 +1,5 @@
 // What executing a run needs from the other parts of the service, as narrow as it uses it. The composition passes them.
-import type { Executor, Grace, Limits, Stream } from '../../ports/executor.ts'
+import type { Executor, Limits, Stream } from '../../ports/executor.ts'
 import type { Source } from '../../ports/source.ts'
 import type { CommandRow } from '../../store/commands.ts'
 import type { RunFacts } from '../../store/run-facts.ts'
@@ -9,11 +9,20 @@ import type { SecretFile } from './secret-files.ts'
 /** The output of one command on its way into the store: redacted, with back-pressure. */
 export interface CommandLog {
   write(stream: Stream, bytes: Buffer): Promise<void>
+  /** A line of the service's own on stderr, which no cap cuts off. */
+  note(text: string): Promise<void>
   /** After it everything is readable. */
   finish(): Promise<void>
 }
 
-export type OpenLog = (commandId: number, options: { readonly secrets: readonly string[] }) => Promise<CommandLog>
+export type OpenLog = (
+  commandId: number,
+  options: {
+    readonly secrets: readonly string[]
+    /** Aborted when the run is not ours any more: nothing is written then, and nobody waits. */
+    readonly lost: AbortSignal
+  },
+) => Promise<CommandLog>
 
 /** Where a run works; everything in it is gone with the run. */
 export interface RunFolders {
@@ -58,11 +67,18 @@ export interface Dependencies {
   laySecretFiles(folder: string, files: readonly SecretFile[]): Promise<Record<string, string>>
 }
 
+/** Whose results the run defers to, and where they were laid; no folder: there are none yet. */
+export type DeferredTo =
+  | { readonly schedule: string; readonly runId: number; readonly folder: string }
+  | { readonly schedule: string; readonly runId: null; readonly folder: null }
+
 /** Further things that a run is given: deferral and schema prefixes of pull requests. */
-export type RunExtras = (
-  facts: RunFacts,
-  folders: RunFolders,
-) => Promise<{ readonly deferStateDir: string | null; readonly schemaPrefix: string | null }>
+export interface GivenExtras {
+  readonly deferredTo: DeferredTo | null
+  readonly schemaPrefix: string | null
+}
+
+export type RunExtras = (facts: RunFacts, folders: RunFolders) => Promise<GivenExtras>
 
 export interface RunPorts {
   readonly source: Source
@@ -80,7 +96,6 @@ export interface RunSettings {
   /** What no command may see, such as the data folder. */
   readonly hidden: readonly string[]
   readonly limits: Limits
-  readonly grace: Grace
   /** For a run whose schedule has no limit of its own. */
   readonly timeLimitSeconds: number
 }

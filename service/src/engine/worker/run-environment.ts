@@ -27,7 +27,7 @@ export function environmentOf(run: Execution, state: Progress, command: CommandR
       actor: facts.actor,
       reason: facts.reason,
       resourcesDirectory: folders.resources,
-      deferStateDir: state.extras.deferStateDir,
+      deferStateDir: state.extras.deferredTo?.folder ?? null,
       schemaPrefix: state.extras.schemaPrefix,
       pathPrefix: venv === null ? [] : [join(venv, 'bin')],
       further: {

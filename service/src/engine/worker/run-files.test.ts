@@ -94,6 +94,10 @@ test('the files of a command are kept, laid out for later commands, and read as 
       startedAt: '2026-03-01 10:00:00.123456',
       seconds: 1.5,
       failures: null,
+      resourceType: 'model',
+      name: 'first',
+      path: '',
+      relation: '',
     },
     {
       commandId,
@@ -103,6 +107,10 @@ test('the files of a command are kept, laid out for later commands, and read as 
       startedAt: null,
       seconds: null,
       failures: null,
+      resourceType: 'model',
+      name: 'third',
+      path: '',
+      relation: '',
     },
     {
       commandId,
@@ -112,6 +120,10 @@ test('the files of a command are kept, laid out for later commands, and read as 
       startedAt: null,
       seconds: 0,
       failures: 2,
+      resourceType: 'test',
+      name: 'second',
+      path: '',
+      relation: '',
     },
   ])
   const other = await heldRun(t)
@@ -162,6 +174,48 @@ test('the state of a failed dbt command is put back where it was, and nothing of
   await symlink(outside, join(hostile, 'sub'))
   await assert.rejects(restoreState(t.app.db, blobs, { workspaceId, workspaceUid, commandId }, hostile))
   await assert.rejects(readFile(join(outside, 'target/run_results.json')))
+})
+
+test('a result of dbt is told with what the manifest says of its node, or with what its id says', async () => {
+  const of = await heldRun(t)
+  const files = runFiles(t.app, blobs)
+  const root = await checkout()
+  const commandId = await of.command()
+  const before = await files.snapshot(root, null)
+  await mkdir(join(root, 'target'), { recursive: true })
+  const results = ['model.shop.orders', 'test.shop.unique_orders.a1'].map((unique_id) => ({ unique_id, status: 'ok' }))
+  const orders = {
+    unique_id: 'model.shop.orders',
+    resource_type: 'model',
+    name: 'orders',
+    original_file_path: 'models/orders.sql',
+    relation_name: '"db"."main"."orders"',
+  }
+  const nodes = { 'model.shop.orders': orders, broken: null, 'model.shop.other': { unique_id: 'model.shop.other' } }
+  await writeFile(join(root, 'target/run_results.json'), JSON.stringify({ results }))
+  await writeFile(join(root, 'target/sources.json'), JSON.stringify({ results: [results[0]] }))
+  await writeFile(join(root, 'target/manifest.json'), JSON.stringify({ nodes, sources: 7 }))
+  await files.collect(before, request(of, commandId, root, { secrets: ['models/orders'] }))
+  const found = await listDbtResults(of.ctx, of.owner(commandId).runId)
+  assert.deepEqual(
+    found.map(({ uniqueId, resourceType, name, path, relation }) => ({ uniqueId, resourceType, name, path, relation })),
+    [
+      {
+        uniqueId: 'model.shop.orders',
+        resourceType: 'model',
+        name: 'orders',
+        path: '***.sql',
+        relation: '"db"."main"."orders"',
+      },
+      {
+        uniqueId: 'test.shop.unique_orders.a1',
+        resourceType: 'test',
+        name: 'unique_orders.a1',
+        path: '',
+        relation: '',
+      },
+    ],
+  )
 })
 
 test('results of dbt that are broken, strange or large do no harm', async () => {

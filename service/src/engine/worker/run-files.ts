@@ -11,6 +11,7 @@ import * as artifacts from '../../store/artifacts.ts'
 import { openFile, writeFile } from './beneath.ts'
 import type { CollectedFile, Snapshot } from './collect-artifacts.ts'
 import { collect, MOST_BYTES, MOST_FILES, snapshot } from './collect-artifacts.ts'
+import { persist } from './persist.ts'
 import type { CollectRequest, RunFiles } from './ports.ts'
 import { indexSecrets, redactText } from './redactor.ts'
 import { restoreState } from './restore-state.ts'
@@ -35,7 +36,8 @@ export function runFiles(
       await writeFile(resources, path, content)
       open = async () => (await openFile(resources, path)).createReadStream()
     }
-    const kept = await keepFile(db, blobs, of, { path: file.path, listed: file.listed, open }, signal)
+    const wanted = { path: file.path, listed: file.listed, open }
+    const kept = await persist(() => keepFile(db, blobs, of, wanted, signal), signal)
     return kept === 'gone' ? 'changed while it was being kept' : kept === 'lost' ? 'the run was given up' : null
   }
 
@@ -45,7 +47,7 @@ export function runFiles(
       const { facts, command, checkout, excluded, secrets } = request
       const { workspaceId, workspaceUid, runId, attempt } = facts
       const of: ArtifactOwner = { workspaceId, workspaceUid, runId, attempt, commandId: command.id }
-      const used = await artifacts.usage(db, runId)
+      const used = await persist(() => artifacts.usage(db, runId), request.signal)
       const { files, notes } = await collect(checkout, before as Snapshot, {
         excluded: excluded ?? DEFAULT_EXCLUDED,
         maxFiles: Math.max(0, most.files - used.files),
@@ -58,14 +60,15 @@ export function runFiles(
         for (const file of queue) {
           request.signal.throwIfAborted()
           const why = await keep(of, request, file)
-          if (why !== null) failed.push(`yardmaster: ${JSON.stringify(file.path)} was not kept: ${why}.`)
+          if (why !== null) failed.push(`${JSON.stringify(file.path)} was not kept: ${why}.`)
         }
       }
       // Most of the time goes into waiting for disks.
       await Promise.all(Array.from({ length: AT_ONCE }, work))
       // Rows are a view of what is kept already: that they could not be made changes nothing for the command.
       const index = indexSecrets(secrets)
-      await readDbtResults(db, blobs, of, (text) => redactText(index, text)).catch((error: unknown) => {
+      const mask = (text: string): string => redactText(index, text)
+      await persist(() => readDbtResults(db, blobs, of, mask), request.signal).catch((error: unknown) => {
         log.warn({ err: error, runId, commandId: command.id }, "dbt's results could not be read")
       })
       return [...notes, ...failed.slice(0, 10)]

@@ -1,12 +1,13 @@
 import type { RunOutcome } from '../../domain/run.ts'
+import type { Grace } from '../../ports/executor.ts'
 
 /** Why a run is stopped before its end; the reason of its abort signal. */
 export type StopReason =
   | { readonly kind: 'canceled' }
   | { readonly kind: 'time-limit'; readonly seconds: number }
   | { readonly kind: 'worker-stopped' }
-  /** The lease could not be renewed in time, so somebody else may end the run. */
-  | { readonly kind: 'fenced' }
+  /** The lease could not be renewed in time: when what is left of it has passed, somebody else may end the run. */
+  | { readonly kind: 'fenced'; readonly leftMs: number }
   /** Somebody else ended it, or holds it. */
   | { readonly kind: 'lost' }
 
@@ -36,3 +37,9 @@ export function outcomeOf({ reason }: StopRun): RunOutcome {
 
 export const WORKER_STOPPED = 'worker stopped'
 export const WORKER_LOST = 'its worker was lost'
+
+/** Of the seconds that a command has to end by itself: what is left of them is for the kill. dbt cancels on SIGINT. */
+export const graceOf = (stopSeconds: number): Grace => ({
+  interruptMs: stopSeconds * 500,
+  terminateMs: stopSeconds * 300,
+})

@@ -1,5 +1,5 @@
 // <work folder>/<run>-<attempt>: private to the run, gone with it. What a killed worker left is removed by the next start.
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { chown, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../../store/database.ts'
 import { MAX_ID } from '../../store/expected-errors.ts'
@@ -13,6 +13,8 @@ export interface WorkPlace {
   readonly work: string
   /** For what outlives them, a folder for each workspace. */
   readonly cache: string
+  /** Whom commands run as, when not as the service. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | null
 }
 
 /** Made anew: an attempt never finds what another one left. */
@@ -34,6 +36,10 @@ export async function makeRunFolders(
   await removeFolder(root)
   for (const folder of [root, folders.home, folders.temporary, folders.resources, folders.secretFiles])
     await mkdir(folder, { mode: PRIVATE })
+  // The others are handed over when a command starts; these it may only read.
+  if (place.owner) {
+    for (const folder of [folders.resources, folders.secretFiles]) await chown(folder, place.owner.uid, place.owner.gid)
+  }
   await mkdir(folders.cache, { recursive: true, mode: PRIVATE })
   return folders
 }

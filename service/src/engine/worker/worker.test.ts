@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { otherHost, type TestRuns, testRuns, testSource, waitFor } from '../../../test/support/runs.ts'
 import { retryRunFromFailure } from '../../app/retry.ts'
@@ -211,8 +212,10 @@ test('a run that somebody else ended is stopped here, and nothing more is writte
 })
 
 test('the lease is renewed while the loop is busy, and a worker that cannot renew stops its commands itself', async () => {
-  const worker = await r.worker({ play: () => HANG, lease: leaseTimes(2000), host: otherHost() })
-  const id = await r.trigger(await r.schedule())
+  const deaf = { ...HANG, ignores: ['SIGINT', 'SIGTERM'] } as const
+  const worker = await r.worker({ play: () => deaf, lease: leaseTimes(2000), host: otherHost() })
+  // However patient its environment is: by the end of the lease its commands are gone.
+  const id = await r.trigger(await r.schedule({ stopSeconds: 3600 }))
   await waitFor('the command', () => worker.executor.running === 1)
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   Atomics.wait(sleeper, 0, 0, 2500)
@@ -231,6 +234,32 @@ test('the lease is renewed while the loop is busy, and a worker that cannot rene
   await lock
   const run = await r.until(id, 'failed')
   assert.equal(run.detail, 'control plane lost')
+})
+
+test('a renewal that comes before the taking of a run is committed does not lose the run', async () => {
+  const owner = r.t.database.owner.kysely
+  // Longer than several beats of the lease.
+  await sql`create function slow_taking() returns trigger language plpgsql as
+    'begin perform pg_sleep(0.4); return null; end'`.execute(owner)
+  await sql`create constraint trigger slow_taking after update on run deferrable initially deferred for each row
+    when (old.state = 'waiting' and new.state = 'starting') execute function slow_taking()`.execute(owner)
+  try {
+    await r.worker({
+      lease: { leaseMs: 5000, beatMs: 50, fenceMs: 4000 },
+      pollMs: 60_000,
+      play: (text) => (text === 'hang' ? HANG : { steps: [] }),
+    })
+    const going = await r.trigger(await r.schedule({ commands: ['hang'] }))
+    await r.until(going, 'running')
+    const leaseOf = async () =>
+      (await sql`select lease_until::text from run where id = ${going}`.execute(owner)).rows[0]
+    const before = await leaseOf()
+    await waitFor('a renewal', async () => !isDeepStrictEqual(await leaseOf(), before))
+    const { state, detail } = await r.until(await r.trigger(await r.schedule()), 'succeeded', 'failed')
+    assert.deepEqual([state, detail], ['succeeded', ''])
+  } finally {
+    await sql`drop function slow_taking cascade`.execute(owner)
+  }
 })
 
 test('a run that was taken although the answer was lost begins; one that was under way and forgotten fails', async () => {

@@ -15,7 +15,7 @@ import * as holds from '../../store/run-hold.ts'
 import { listenForRuns } from '../../store/run-signals.ts'
 import { startPeriodic } from '../periodic.ts'
 import { HeldRun } from './held-run.ts'
-import { LEASE_TIMES, type LeaseTimes, monotonicMs, startLeaseKeeper } from './lease-keeper.ts'
+import { LEASE_TIMES, type LeaseTimes, startLeaseKeeper } from './lease-keeper.ts'
 import type { RunPorts, RunSettings } from './ports.ts'
 import { WORKER_STOPPED } from './stop-run.ts'
 import type { WorkPlace } from './work-folder.ts'
@@ -47,7 +47,7 @@ export interface Worker {
   stopNow(): Promise<void>
 }
 
-/** After the commands were told to stop: the ladder takes five seconds, the rows a little. */
+/** After the commands were told to stop: they are killed after five seconds, the rows take a little. */
 const LAST_MS = 20_000
 
 export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
@@ -67,18 +67,19 @@ export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
     connection: deps.connection,
     workerId: host.self,
     onLost: (runId, attempt, why) => {
-      log.warn({ run: runId, attempt, why }, 'a run is not held any more; its commands are stopped')
-      going.get(runId)?.run.stop({ kind: why })
+      log.warn({ run: runId, attempt, why: why.kind }, 'a run is not held any more; its commands are stopped')
+      going.get(runId)?.run.stop(why)
     },
     onError: (message) => log.warn({ reason: message }, 'leases were not renewed; it will be tried again'),
   })
 
   const free = (): number => (stopping ? 0 : slots - going.size - promised)
 
-  const take = ({ runId, attempt }: holds.Claim, since: number): void => {
+  const take = ({ runId, attempt }: holds.Claim): void => {
     if (going.has(runId)) return
-    const run = new HeldRun(app, { ...deps, giveUp: giveUp.signal }, { runId, attempt, workerId: host.self })
-    keeper.hold({ runId, attempt, since })
+    const onBegun = (since: number): void => keeper.hold({ runId, attempt, since })
+    const own = { ...deps, leaseMs: lease.leaseMs, onBegun, giveUp: giveUp.signal }
+    const run = new HeldRun(app, own, { runId, attempt, workerId: host.self })
     const done = run.run().then((state) => {
       keeper.release(runId)
       going.delete(runId)
@@ -94,10 +95,9 @@ export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
     if (free() < 1) return await holds.passOn(tx, runId)
     promised++
     try {
-      const since = monotonicMs()
       const claim = await holds.claimByJob(tx, runId, claimer)
       // The run begins by locking its row, so it waits for this transaction and finds out whether it came to be.
-      if (claim !== null) take(claim, since)
+      if (claim !== null) take(claim)
       else await holds.passOn(tx, runId)
     } finally {
       promised--
@@ -109,8 +109,7 @@ export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
     if (count < 1) return
     promised += count
     try {
-      const since = monotonicMs()
-      for (const claim of await holds.claimWaiting(app.db, count, claimer)) take(claim, since)
+      for (const claim of await holds.claimWaiting(app.db, count, claimer)) take(claim)
     } finally {
       promised -= count
     }
@@ -118,10 +117,9 @@ export async function startWorker(app: App, deps: WorkerDeps): Promise<Worker> {
 
   /** Cancels whose notice was lost, and runs whose taking succeeded although its answer was lost. */
   const check = async (): Promise<void> => {
-    const since = monotonicMs()
     for (const held of await holds.listHeldBy(app.db, host.self)) {
       const known = going.get(held.runId)
-      if (known === undefined) take(held, since)
+      if (known === undefined) take(held)
       else if (held.canceled) known.run.stop({ kind: 'canceled' })
     }
   }

@@ -37,6 +37,7 @@ const presentEnvironment = (one: ListedEnvironment): Environment => ({
   pythonPackages: [...one.pythonPackages],
   excludedFiles: one.excludedFiles === null ? null : [...one.excludedFiles],
   workerLabels: [...one.workerLabels],
+  stopSeconds: one.stopSeconds,
   variables: one.variables.map(({ name, value }) => ({ name, value })),
   secrets: one.secrets.map(presentSecret),
 })

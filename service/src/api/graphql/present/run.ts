@@ -4,8 +4,7 @@ import type { Output } from '../../../app/command-logs.ts'
 import type { RunAnswer } from '../../../app/run-batches.ts'
 import type { RunDetail, RunPage } from '../../../app/run-pages.ts'
 import type { CommandRow, RunRow } from '../../../app/run-queries.ts'
-import type { RunState } from '../../../domain/run.ts'
-import { WIRE_STATES as STATES } from '../../../domain/run.ts'
+import { type RunState, WIRE_STATES as STATES, whyUntaken } from '../../../domain/run.ts'
 import type {
   BoltCommandKind,
   BoltCommandState,
@@ -69,9 +68,10 @@ export const presentRun = (run: RunRow, now: Date): BoltRun => ({
   scheduleSlug: run.scheduleSlug,
   scheduleName: run.scheduleName,
   phase: PHASES[run.state],
-  detail: run.detail,
+  detail: run.missingLabels === null ? run.detail : `It waits: ${whyUntaken(run.missingLabels)}.`,
   waitedSeconds: waitedSeconds(run, now),
   retryOf: run.retryOf,
+  isolation: run.isolation,
 })
 
 const milliseconds = (wire: string): number => Date.parse(`${wire.replace(' ', 'T')}Z`)
@@ -124,6 +124,10 @@ export const presentDetail = ({ run, commands, results, files, retries }: RunDet
     startDttm: one.startedAt,
     seconds: one.seconds,
     failures: one.failures,
+    resourceType: one.resourceType,
+    name: one.name,
+    path: one.path,
+    relation: one.relation,
   })),
   retries: [...retries],
 })

@@ -30,6 +30,7 @@ function fieldsOf(input: EnvironmentInput): EnvironmentFields {
     pythonPackages: input.pythonPackages ?? undefined,
     excludedFiles: input.excludedFiles ?? undefined,
     workerLabels: input.workerLabels ?? undefined,
+    stopSeconds: input.stopSeconds ?? undefined,
   }
 }
 
