@@ -56,10 +56,7 @@ function allow(noun: Command, shell: Shell): void {
       name: 'allow',
       summary: 'let the present commit of a fork run',
       details: 'The commit is said, so that nobody allows what they have not seen. What is pushed later waits again.',
-      args: [
-        numberArg('id', 'the number in the list'),
-        arg('commit', 'the whole commit, as the list shows it'),
-      ],
+      args: [numberArg('id', 'the number in the list'), arg('commit', 'the whole commit, as the list shows it')],
       examples: ['yardmaster pull-requests allow 12 3f786850e387550fdab836ed7e6dc881de23001b'],
     },
     async ({ args: [id, commit], options, load, print }) => {
