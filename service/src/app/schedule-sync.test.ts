@@ -330,10 +330,13 @@ test('a sync waits for whoever else adds references or syncs', async () => {
       and database = (select oid from pg_database where datname = current_database())`.execute(f.t.app.db)
     return rows.length > 0
   }
-  while (!(await isWaited())) assert.equal(ended, false, 'it did not wait')
-  assert.deepEqual(await f.active(), [])
-  release.resolve()
-  await holder
+  try {
+    while (!(await isWaited())) assert.equal(ended, false, 'it did not wait')
+    assert.deepEqual(await f.active(), [])
+  } finally {
+    release.resolve()
+    await holder
+  }
   assert.deepEqual(await running, { ...nothing, created: ['one'], unchanged: 0 })
 })
 
