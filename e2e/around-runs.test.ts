@@ -33,8 +33,9 @@ before(async () => {
   secret = await hook(client)
 })
 after(async () => {
-  await service.stop()
+  // What failed to start has nothing to stop, and must not keep the test going.
   await receiver[Symbol.asyncDispose]()
+  await service?.stop()
 })
 
 /** Gives the secret. */
