@@ -202,6 +202,7 @@ function portableConformance({ make, abilities }: ExecutorUnderTest): void {
       const cause = new Error('the store is gone')
       const { end } = await finish(executor, {
         folder,
+        grace,
         text: 'echo up; exec sleep 600',
         output: () => Promise.reject(cause),
       })
