@@ -11,7 +11,6 @@ export interface GithubReceiver extends Receiver {
 }
 
 const TOKEN = 'ghp_test-token-of-a-repository'
-const PATH = '/repos/acme/shop'
 const status = z.strictObject({
   state: z.enum(['error', 'failure', 'pending', 'success']),
   target_url: z.url().optional(),
@@ -22,26 +21,30 @@ const comment = z.strictObject({ body: z.string().min(1).max(65_536) })
 
 const fault = (code: number, message: string): Answer => ({ status: code, json: { message } })
 
-export async function githubReceiver(): Promise<GithubReceiver> {
+/** @param repository its owner and name */
+export async function githubReceiver(repository = 'acme/shop'): Promise<GithubReceiver> {
+  const own = `/repos/${repository}/`
   const statuses: { commit: string; state: string; context: string }[] = []
   const comments: { id: number; number: number; body: string }[] = []
 
   const handle = (asked: Asked): Answer => {
-    const { method, path, headers } = asked
+    const { method, headers } = asked
     if (headers.authorization !== `Bearer ${TOKEN}`) return fault(401, 'Bad credentials')
     if ((headers['user-agent'] ?? '') === '') return fault(403, 'Request forbidden by administrative rules')
     if (headers['x-github-api-version'] !== '2022-11-28') return fault(400, 'unsupported version')
-    if (method === 'GET' && path === `${PATH}/pulls`) return { status: 200, json: receiver.pulls }
-    const [, commit] = /^\/repos\/acme\/shop\/statuses\/([0-9a-f]{40})$/.exec(path) ?? []
+    if (!asked.path.startsWith(own)) return fault(404, 'Not Found')
+    const path = asked.path.slice(own.length)
+    if (method === 'GET' && path === 'pulls') return { status: 200, json: receiver.pulls }
+    const [, commit] = /^statuses\/([0-9a-f]{40})$/.exec(path) ?? []
     if (method === 'POST' && commit !== undefined) {
       const read = parseBody(asked, status)
       if ('fault' in read) return fault(422, read.fault)
       statuses.push({ commit, state: read.body.state, context: read.body.context ?? 'default' })
       return { status: 201, json: { id: statuses.length, state: read.body.state } }
     }
-    const [, number] = /^\/repos\/acme\/shop\/issues\/(\d+)\/comments$/.exec(path) ?? []
+    const [, number] = /^issues\/(\d+)\/comments$/.exec(path) ?? []
     if (number !== undefined) return method === 'GET' ? listed(asked, Number(number)) : written(asked, Number(number))
-    const [, id] = /^\/repos\/acme\/shop\/issues\/comments\/(\d+)$/.exec(path) ?? []
+    const [, id] = /^issues\/comments\/(\d+)$/.exec(path) ?? []
     return method === 'PATCH' && id !== undefined ? changed(asked, Number(id)) : fault(404, 'Not Found')
   }
 
