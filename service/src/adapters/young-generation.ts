@@ -1,7 +1,7 @@
 // What a worker handles in bulk is bytes, the output of commands, and V8 lets go of bytes that nobody needs when it
 // clears the young generation. It decides when to by the number of objects, of which bytes need few: with the usual
 // room for it 60 MB that nobody needed were seen to lie around. So a worker keeps that generation at its first size,
-// and has it cleared whenever a few megabytes have gone to the database.
+// and has it cleared whenever a few megabytes have gone to the database. A server does after each large answer.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Metric } from 'prom-client'
 import { oidcProvider } from '../adapters/oidc.ts'
+import { clearYoungGeneration } from '../adapters/young-generation.ts'
 import { ownOriginsOf, workspaceHeaderNames } from '../api/auth.ts'
 import type { Call, Denial } from '../api/edge.ts'
 import { resolvers } from '../api/graphql/resolvers/index.ts'
@@ -82,6 +83,7 @@ export async function createHttp(
       contextFor: (call) => contextOf(app, call),
       onDenied: (denial) => recordDenial(refusals, denial),
       observe: metrics.operation,
+      relieve: clearYoungGeneration,
       isUnavailable,
       log: app.log,
     })

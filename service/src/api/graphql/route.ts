@@ -31,11 +31,14 @@ export interface GraphQLRouteOptions<Context> extends Faults {
   /** Awaited; its failure is logged and changes nothing for the caller. */
   readonly onDenied: (denial: Denial) => Promise<void>
   readonly observe?: (operation: string, outcome: OperationOutcome | 'denied') => void
+  /** After a large answer has gone out: whatever it was made of is not needed any more. */
+  readonly relieve?: () => void
 }
 
 export const GRAPHQL_PATHS = ['/graphql', '/api/v1/:any/graphql']
 
 const MANY_ROWS = 1_000
+const LARGE_ANSWER = 256 * 1024
 
 // Other types never reach the parser: a page elsewhere cannot send this one without asking first (CSRF).
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i
@@ -90,6 +93,7 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>, streams: 
       reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no')
       return reply.type('text/event-stream; charset=utf-8').send(answer)
     }
+    if (answer.body.length > LARGE_ANSWER && options.relieve !== undefined) reply.raw.once('finish', options.relieve)
     if (answer.retryAfter !== null) reply.header('retry-after', answer.retryAfter)
     return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.body)
   }
