@@ -87,7 +87,7 @@ test('what is pushed runs on that commit, a newer push cancels the older run, an
   assert.equal((await client.ended(third.json.runIds[0]!, LONG)).state, 'ERROR')
   await client.until(async () => /a command failed/.test(github.comments[0]!.body), LONG)
   assert.equal(github.comments.length, 1)
-  assert.equal(told(broken).at(-1), 'failure')
+  await client.until(async () => told(broken).at(-1) === 'failure', LONG)
   assert.deepEqual(github.refused, [])
 })
 

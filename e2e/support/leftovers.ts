@@ -1,5 +1,5 @@
 /** Whatever happens to this process, no service, no PostgreSQL and no folder of its tests stays behind. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,17 @@ function sweep(): void {
     endService(data)
     endPostgres(data)
   }
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  for (const folder of folders) remove(folder)
+}
+
+/** What the service keeps from being written to cannot be removed either, by anybody but root. */
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  } catch {
+    spawnSync('chmod', ['-R', 'u+rwX', '--', folder])
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
 }
 
 /** Where npm stands between us and the service, killing npm leaves it running. */

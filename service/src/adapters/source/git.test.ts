@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, truncateSync } from 'node:fs'
+import { chmodSync, existsSync, truncateSync } from 'node:fs'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -50,8 +50,12 @@ test('what a killed git left in a mirror is taken away, and a damaged mirror is 
     async () => await writeFile(join(bare, 'HEAD'), ''),
     async () => await writeFile(join(bare, 'config'), '[core\n'),
     async () => {
-      for (const one of await readdir(join(bare, 'objects'), { recursive: true, withFileTypes: true }))
-        if (one.isFile()) truncateSync(join(one.parentPath, one.name), 3)
+      for (const one of await readdir(join(bare, 'objects'), { recursive: true, withFileTypes: true })) {
+        if (!one.isFile()) continue
+        // git writes them for reading alone.
+        chmodSync(join(one.parentPath, one.name), 0o600)
+        truncateSync(join(one.parentPath, one.name), 3)
+      }
     },
   ]) {
     await damage()
