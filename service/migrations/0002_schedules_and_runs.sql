@@ -190,7 +190,7 @@ begin
       execute format('alter table log_chunk attach partition %I for values from (%L) to (%L)', name, one, one + 1);
       execute format('grant select, insert, update, delete on %I to %I', name, session_user);
       made := made + 1;
-    exception when duplicate_table or unique_violation or check_violation then null;
+    exception when duplicate_table or duplicate_object or unique_violation or check_violation then null;
     end;
   end loop;
   return made;
