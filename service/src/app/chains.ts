@@ -5,6 +5,7 @@
 
 import { followedBy } from '../domain/chain.ts'
 import { CAUSE_ACTORS } from '../domain/run.ts'
+import { planCommands } from '../domain/run-plan.ts'
 import * as children from '../store/schedule-children.ts'
 import type { App } from './context.ts'
 import type { RunEventHandler } from './run-events.ts'
@@ -33,11 +34,7 @@ export const chainHandler = (app: App): RunEventHandler => ({
         prNumber: null,
         parentRunId: event.runId,
         retryOf: null,
-        commands: child.commands.map((one) => ({
-          text: one.command,
-          originalText: one.command,
-          continueOnError: one.continueOnError ?? child.continueOnError,
-        })),
+        commands: planCommands(child.commands, child.continueOnError),
         continueOnError: child.continueOnError,
         timeLimitSeconds: child.timeLimitSeconds,
       })

@@ -4,6 +4,7 @@ import { conflict, invalidInput, notFound } from '../domain/errors.ts'
 import { branchOfPull, type GitEvent, type PullRequest } from '../domain/pull-request.ts'
 import { repositoryOf } from '../domain/repository-address.ts'
 import { CAUSE_ACTORS } from '../domain/run.ts'
+import { planCommands } from '../domain/run-plan.ts'
 import type { StoredPull } from '../store/pull-requests.ts'
 import * as pulls from '../store/pull-requests.ts'
 import * as runs from '../store/runs.ts'
@@ -113,11 +114,7 @@ async function runAll(
       prNumber,
       parentRunId: null,
       retryOf: null,
-      commands: schedule.commands.map((one) => ({
-        text: one.command,
-        originalText: one.command,
-        continueOnError: one.continueOnError ?? schedule.continueOnError,
-      })),
+      commands: planCommands(schedule.commands, schedule.continueOnError),
       continueOnError: schedule.continueOnError,
       timeLimitSeconds: schedule.timeLimitSeconds,
     })

@@ -1,6 +1,6 @@
 // Asking for a run by hand or by API.
 import { invalidInput, notFound } from '../domain/errors.ts'
-import type { PlannedCommand } from '../domain/run-plan.ts'
+import { planCommands } from '../domain/run-plan.ts'
 import { hasControl, quoted, refuseNul } from '../domain/text.ts'
 import type { Db } from '../store/database.ts'
 import * as runs from '../store/runs.ts'
@@ -39,11 +39,7 @@ export async function triggerRun(ctx: Context, input: TriggerRun): Promise<{ run
     const schedule = await lockActiveSchedule(unit.db, workspace.id, slug)
     const continueOnError = asked.continueOnError ?? schedule.continueOnError
     const wanted = asked.commands ?? schedule.commands
-    const commands: PlannedCommand[] = wanted.map((one) => ({
-      text: one.command,
-      originalText: one.command,
-      continueOnError: one.continueOnError ?? continueOnError,
-    }))
+    const commands = planCommands(wanted, continueOnError)
     const { id } = await createRun(unit, {
       workspaceId: workspace.id,
       scheduleId: schedule.id,

@@ -1,6 +1,7 @@
 // What is to be run, decided before anything is written.
 import type { Overlap } from './due.ts'
 import type { RunCause } from './run.ts'
+import type { ScheduleCommand } from './schedule.ts'
 
 export interface PlannedCommand {
   readonly text: string
@@ -10,6 +11,14 @@ export interface PlannedCommand {
   /** A retry: the command of the old run whose target folder is put back before this one starts. */
   readonly stateFrom?: number | null
 }
+
+/** What somebody wrote, as commands of a run that takes them verbatim. */
+export const planCommands = (said: readonly ScheduleCommand[], continueOnError: boolean): PlannedCommand[] =>
+  said.map((one) => ({
+    text: one.command,
+    originalText: one.command,
+    continueOnError: one.continueOnError ?? continueOnError,
+  }))
 
 export interface RunPlan {
   readonly workspaceId: number

@@ -10,7 +10,7 @@ import { createTicks } from '../app/run-ticks.ts'
 import type { DueDecision } from '../domain/due.ts'
 import { decideDue, skipDue } from '../domain/due.ts'
 import { CAUSE_ACTORS } from '../domain/run.ts'
-import type { RunPlan } from '../domain/run-plan.ts'
+import { planCommands, type RunPlan } from '../domain/run-plan.ts'
 import { timetableOf } from '../domain/schedule.ts'
 import type { Db } from '../store/database.ts'
 import { isUnavailable } from '../store/database.ts'
@@ -139,11 +139,7 @@ const planOf = (schedule: DueSchedule, time: Date, inLine: boolean): RunPlan => 
   prNumber: null,
   parentRunId: null,
   retryOf: null,
-  commands: schedule.commands.map((one) => ({
-    text: one.command,
-    originalText: one.command,
-    continueOnError: one.continueOnError ?? schedule.continueOnError,
-  })),
+  commands: planCommands(schedule.commands, schedule.continueOnError),
   continueOnError: schedule.continueOnError,
   timeLimitSeconds: schedule.timeLimitSeconds,
   inLine,
