@@ -1,51 +1,15 @@
 /** Runs of a real service over HTTP: a repository, a client that says what went wrong, and waiting for facts. */
-import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { graphql, temporaryFolder } from './service.ts'
+import { type TestRepository, testRepository } from '../../service/test/support/repository.ts'
+import { removeAtExit } from './leftovers.ts'
+import { graphql } from './service.ts'
 
-const exec = promisify(execFile)
-
-export interface Repository {
-  readonly folder: string
-  /** Writes files and commits them; null takes one away. Gives the commit. */
-  commit(files: Readonly<Record<string, string | null>>): Promise<string>
-  git(...argv: string[]): Promise<string>
-}
+export type Repository = Omit<TestRepository, keyof AsyncDisposable>
 
 export async function makeRepository(files: Readonly<Record<string, string>>): Promise<Repository> {
-  const folder = await temporaryFolder('repository')
-  const git = async (...argv: string[]): Promise<string> => {
-    const env = {
-      PATH: process.env.PATH,
-      HOME: folder,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_AUTHOR_NAME: 'Test',
-      GIT_AUTHOR_EMAIL: 'test@example.com',
-      GIT_COMMITTER_NAME: 'Test',
-      GIT_COMMITTER_EMAIL: 'test@example.com',
-    }
-    const { stdout } = await exec('git', argv, { cwd: folder, env })
-    return stdout.trim()
-  }
-  const commit: Repository['commit'] = async (changed) => {
-    for (const [name, content] of Object.entries(changed)) {
-      if (content === null) {
-        await git('rm', '--quiet', name)
-        continue
-      }
-      await mkdir(dirname(join(folder, name)), { recursive: true })
-      await writeFile(join(folder, name), content)
-    }
-    await git('add', '--all')
-    await git('commit', '--quiet', '--message', 'Change')
-    return await git('rev-parse', 'HEAD')
-  }
-  await git('init', '--quiet', '--initial-branch=main')
-  await commit(files)
-  return { folder, commit, git }
+  const made = await testRepository(files)
+  removeAtExit(made.folder)
+  return made
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the JSON of an answer, read freely by tests

@@ -58,6 +58,13 @@ export async function withApp<T>(
   }
 }
 
+/** For commands about one workspace: the one with this uid; without one, the only workspace there is. */
+export const inWorkspace = <T>(
+  loaded: LoadedConfig,
+  uid: string | undefined,
+  work: (ctx: Context) => Promise<T>,
+): Promise<T> => withApp(loaded, async (app) => work(app.context(await app.workspace(uid))))
+
 function commandApp(opened: Opened): CommandApp {
   const contextOf =
     (app: App) =>

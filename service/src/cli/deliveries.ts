@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { type DeliveryDetail, getDelivery, listDeliveries, sendDeliveryAgain } from '../app/deliveries.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../domain/delivery.ts'
 import { CHANNELS, type ChannelKind } from '../ports/channel.ts'
-import { withApp } from './app.ts'
+import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { WORKSPACE, wholeNumber } from './options.ts'
 import { pairs, table } from './table.ts'
@@ -35,8 +35,8 @@ function list(noun: Command, shell: Shell): void {
       examples: ['yardmaster deliveries list --state dead'],
     },
     async ({ options, load, print }) => {
-      const all = await withApp(load(), async (app) =>
-        listDeliveries(app.context(await app.workspace(options.workspace)), {
+      const all = await inWorkspace(load(), options.workspace, (ctx) =>
+        listDeliveries(ctx, {
           state: options.state ?? null,
           channel: options.channel ?? null,
           webhookId: options.webhook ?? null,
@@ -85,9 +85,7 @@ function show(noun: Command, shell: Shell): void {
       examples: ['yardmaster deliveries show 0198c6a0-7d3e-7c55-9a0f-6d1f5a3c9b21'],
     },
     async ({ args, options, load, print }) => {
-      const found = await withApp(load(), async (app) =>
-        getDelivery(app.context(await app.workspace(options.workspace)), args[0]!),
-      )
+      const found = await inWorkspace(load(), options.workspace, (ctx) => getDelivery(ctx, args[0]!))
       print(found, textOf(found))
       return undefined
     },
@@ -127,7 +125,7 @@ function again(noun: Command, shell: Shell): void {
     },
     async ({ args, options, load, print }) => {
       const id = args[0]!
-      await withApp(load(), async (app) => sendDeliveryAgain(app.context(await app.workspace(options.workspace)), id))
+      await inWorkspace(load(), options.workspace, (ctx) => sendDeliveryAgain(ctx, id))
       print({ id, queued: true }, `Delivery ${id} is queued again.\n`)
       return undefined
     },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { createEnvironment, type ListedEnvironment, listEnvironments } from '../app/environments.ts'
-import { withApp } from './app.ts'
+import { inWorkspace, withApp } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { addFieldOptions, type FieldOptions, fieldsOf } from './environments-fields.ts'
 import { registerSet } from './environments-set.ts'
@@ -54,9 +54,7 @@ function list(noun: Command, shell: Shell): void {
       examples: ['yardmaster environments list', 'yardmaster environments list --json'],
     },
     async ({ options, load, print }) => {
-      const { environments } = await withApp(load(), async (app) =>
-        listEnvironments(app.context(await app.workspace(options.workspace)), null),
-      )
+      const { environments } = await inWorkspace(load(), options.workspace, (ctx) => listEnvironments(ctx, null))
       print(
         environments.map(shownEnvironment),
         table(

@@ -8,7 +8,7 @@ import {
   updateIntegration,
 } from '../app/integrations.ts'
 import { INTEGRATION_KINDS, KINDS, type Values } from '../domain/integration.ts'
-import { withApp } from './app.ts'
+import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { refusal } from './errors.ts'
 import { numberArg, WORKSPACE } from './options.ts'
@@ -72,8 +72,8 @@ function create(noun: Command, shell: Shell): void {
     },
     async ({ args, options, io, load, print }) => {
       const secrets = await secretsOf(options.secrets, io.read)
-      const made = await withApp(load(), async (app) =>
-        createIntegration(app.context(await app.workspace(options.workspace)), {
+      const made = await inWorkspace(load(), options.workspace, (ctx) =>
+        createIntegration(ctx, {
           kind: args[0]!,
           name: options.name ?? '',
           settings: options.setting ?? {},
@@ -107,8 +107,8 @@ function update(noun: Command, shell: Shell): void {
     async ({ args, options, io, load, print }) => {
       const id = Number(args[0])
       const secrets = await secretsOf(options.secrets, io.read)
-      await withApp(load(), async (app) =>
-        updateIntegration(app.context(await app.workspace(options.workspace)), id, {
+      await inWorkspace(load(), options.workspace, (ctx) =>
+        updateIntegration(ctx, id, {
           settings: options.setting ?? {},
           secrets,
         }),
@@ -132,9 +132,7 @@ function list(noun: Command, shell: Shell): void {
       examples: ['yardmaster integrations list'],
     },
     async ({ options, load, print }) => {
-      const all = await withApp(load(), async (app) =>
-        listIntegrations(app.context(await app.workspace(options.workspace))),
-      )
+      const all = await inWorkspace(load(), options.workspace, (ctx) => listIntegrations(ctx))
       print(
         all,
         table(
@@ -170,8 +168,8 @@ function test(noun: Command, shell: Shell): void {
       examples: ['yardmaster integrations test 2 --address "#data"'],
     },
     async ({ args, options, load, print }) => {
-      const sent = await withApp(load(), async (app) =>
-        testIntegration(app.context(await app.workspace(options.workspace)), {
+      const sent = await inWorkspace(load(), options.workspace, (ctx) =>
+        testIntegration(ctx, {
           id: Number(args[0]),
           address: options.address ?? '',
         }),
@@ -195,9 +193,7 @@ function mail(noun: Command, shell: Shell): void {
       examples: ['yardmaster integrations test-mail ana@example.com'],
     },
     async ({ args, options, load, print }) => {
-      const sent = await withApp(load(), async (app) =>
-        testMail(app.context(await app.workspace(options.workspace)), args[0]!),
-      )
+      const sent = await inWorkspace(load(), options.workspace, (ctx) => testMail(ctx, args[0]!))
       print(sent, `Delivery ${sent.deliveryId} is queued.\n`)
       return undefined
     },
@@ -216,7 +212,7 @@ function remove(noun: Command, shell: Shell): void {
     },
     async ({ args, options, load, print }) => {
       const id = Number(args[0])
-      await withApp(load(), async (app) => removeIntegration(app.context(await app.workspace(options.workspace)), id))
+      await inWorkspace(load(), options.workspace, (ctx) => removeIntegration(ctx, id))
       print({ id, removed: true }, `Integration ${id} is removed.\n`)
       return undefined
     },

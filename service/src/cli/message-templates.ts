@@ -7,7 +7,7 @@ import {
 } from '../app/message-templates.ts'
 import { NOTICE_CHANNELS } from '../domain/messages/notice.ts'
 import { PLACEHOLDERS } from '../domain/messages/template.ts'
-import { withApp } from './app.ts'
+import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { WORKSPACE } from './options.ts'
 import { table } from './table.ts'
@@ -46,8 +46,8 @@ function create(noun: Command, shell: Shell): void {
     },
     async ({ args, options, io, load, print }) => {
       const text = await io.read('The text of the template')
-      const made = await withApp(load(), async (app) =>
-        createMessageTemplate(app.context(await app.workspace(options.workspace)), {
+      const made = await inWorkspace(load(), options.workspace, (ctx) =>
+        createMessageTemplate(ctx, {
           channel: args[0]!,
           name: args[1]!,
           slug: options.slug,
@@ -78,8 +78,8 @@ function update(noun: Command, shell: Shell): void {
     async ({ args, options, io, load, print }) => {
       const slug = args[0]!
       const text = options.text === true ? await io.read('The text of the template') : undefined
-      await withApp(load(), async (app) =>
-        updateMessageTemplate(app.context(await app.workspace(options.workspace)), slug, {
+      await inWorkspace(load(), options.workspace, (ctx) =>
+        updateMessageTemplate(ctx, slug, {
           name: options.name,
           subject: options.subject,
           text,
@@ -105,9 +105,7 @@ function list(noun: Command, shell: Shell): void {
       examples: ['yardmaster templates list'],
     },
     async ({ options, load, print }) => {
-      const all = await withApp(load(), async (app) =>
-        listMessageTemplates(app.context(await app.workspace(options.workspace))),
-      )
+      const all = await inWorkspace(load(), options.workspace, (ctx) => listMessageTemplates(ctx))
       const rows = all.map((one) => [one.slug, one.channel, one.name, one.updatedAt.slice(0, 16)])
       print(all, table(['SLUG', 'CHANNEL', 'NAME', 'UPDATED'], rows))
       return undefined
@@ -128,9 +126,7 @@ function remove(noun: Command, shell: Shell): void {
     },
     async ({ args, options, load, print }) => {
       const slug = args[0]!
-      await withApp(load(), async (app) =>
-        deleteMessageTemplate(app.context(await app.workspace(options.workspace)), slug),
-      )
+      await inWorkspace(load(), options.workspace, (ctx) => deleteMessageTemplate(ctx, slug))
       print({ slug, deleted: true }, `Template ${slug} is deleted.\n`)
       return undefined
     },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { allowPullRequest, listPullRequests } from '../app/pull-requests.ts'
-import { withApp } from './app.ts'
+import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { numberArg, WORKSPACE } from './options.ts'
 import { table } from './table.ts'
@@ -25,9 +25,7 @@ function list(noun: Command, shell: Shell): void {
       examples: ['yardmaster pull-requests list'],
     },
     async ({ options, load, print }) => {
-      const all = await withApp(load(), async (app) =>
-        listPullRequests(app.context(await app.workspace(options.workspace))),
-      )
+      const all = await inWorkspace(load(), options.workspace, (ctx) => listPullRequests(ctx))
       print(
         all,
         table(
@@ -60,8 +58,8 @@ function allow(noun: Command, shell: Shell): void {
       examples: ['yardmaster pull-requests allow 12 3f786850e387550fdab836ed7e6dc881de23001b'],
     },
     async ({ args: [id, commit], options, load, print }) => {
-      const done = await withApp(load(), async (app) =>
-        allowPullRequest(app.context(await app.workspace(options.workspace)), { id: Number(id), commit: commit! }),
+      const done = await inWorkspace(load(), options.workspace, (ctx) =>
+        allowPullRequest(ctx, { id: Number(id), commit: commit! }),
       )
       print(done, `${done.runIds.length} runs started: ${done.runIds.join(', ') || 'none'}\n`)
       return undefined

@@ -7,7 +7,7 @@ import { listSchedules } from '../app/schedules.ts'
 import { openSource } from '../compose/worker.ts'
 import { checkFiles } from '../domain/schedule-file-plan.ts'
 import { writeScheduleFile } from '../domain/schedule-file-write.ts'
-import { withApp } from './app.ts'
+import { inWorkspace, withApp } from './app.ts'
 import { addCommand, addNoun, optionalArg, type Shell } from './command.ts'
 import { WORKSPACE } from './options.ts'
 import { readCheckout } from './schedules-folder.ts'
@@ -40,9 +40,7 @@ function list(noun: Command, shell: Shell): void {
     },
     async ({ options, load, print }) => {
       const filter = { inactive: 'exclude', suspended: null, offset: 0, limit: 10_000 } as const
-      const { schedules } = await withApp(load(), async (app) =>
-        listSchedules(app.context(await app.workspace(options.workspace)), filter),
-      )
+      const { schedules } = await inWorkspace(load(), options.workspace, (ctx) => listSchedules(ctx, filter))
       const rows = schedules.map((one) => ({
         slug: one.slug,
         name: one.name,
@@ -196,9 +194,7 @@ function exportAll(noun: Command, shell: Shell): void {
       examples: ['yardmaster schedules export', 'yardmaster schedules export --workspace 4f1c9e2ab0d37c58'],
     },
     async ({ options, load, print }) => {
-      const all = await withApp(load(), async (app) =>
-        exportSchedules(app.context(await app.workspace(options.workspace))),
-      )
+      const all = await inWorkspace(load(), options.workspace, (ctx) => exportSchedules(ctx))
       const yaml = writeScheduleFile(all)
       print({ schedules: all.map((one) => one.slug), yaml }, yaml)
       return undefined

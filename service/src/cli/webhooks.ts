@@ -8,7 +8,7 @@ import {
   updateWebhook,
 } from '../app/webhooks.ts'
 import { WEBHOOK_EVENTS } from '../domain/messages/webhook.ts'
-import { withApp } from './app.ts'
+import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { numberArg, several, WORKSPACE, wholeNumber } from './options.ts'
 import { table } from './table.ts'
@@ -46,8 +46,8 @@ function create(noun: Command, shell: Shell): void {
       ],
     },
     async ({ args, options, load, print }) => {
-      const made = await withApp(load(), async (app) =>
-        createWebhook(app.context(await app.workspace(options.workspace)), {
+      const made = await inWorkspace(load(), options.workspace, (ctx) =>
+        createWebhook(ctx, {
           url: args[0]!,
           events: options.event ?? ['bolt.run.completed'],
           description: options.description,
@@ -74,8 +74,8 @@ function update(noun: Command, shell: Shell): void {
     },
     async ({ args, options, load, print }) => {
       const id = Number(args[0])
-      await withApp(load(), async (app) =>
-        updateWebhook(app.context(await app.workspace(options.workspace)), id, {
+      await inWorkspace(load(), options.workspace, (ctx) =>
+        updateWebhook(ctx, id, {
           url: options.url,
           events: options.event,
           description: options.description,
@@ -99,9 +99,7 @@ function list(noun: Command, shell: Shell): void {
     shell,
     { name: 'list', summary: 'list the webhooks of a workspace', examples: ['yardmaster webhooks list'] },
     async ({ options, load, print }) => {
-      const all = await withApp(load(), async (app) =>
-        listWebhooks(app.context(await app.workspace(options.workspace))),
-      )
+      const all = await inWorkspace(load(), options.workspace, (ctx) => listWebhooks(ctx))
       print(
         all,
         table(
@@ -135,8 +133,8 @@ function rotate(noun: Command, shell: Shell): void {
     },
     async ({ args, options, load, print }) => {
       const id = Number(args[0])
-      const { secret } = await withApp(load(), async (app) =>
-        rotateWebhookSecret(app.context(await app.workspace(options.workspace)), {
+      const { secret } = await inWorkspace(load(), options.workspace, (ctx) =>
+        rotateWebhookSecret(ctx, {
           id,
           overlapHours: options.overlapHours ?? null,
         }),
@@ -161,9 +159,7 @@ function test(noun: Command, shell: Shell): void {
       examples: ['yardmaster webhooks test 3'],
     },
     async ({ args, options, load, print }) => {
-      const sent = await withApp(load(), async (app) =>
-        testWebhook(app.context(await app.workspace(options.workspace)), Number(args[0])),
-      )
+      const sent = await inWorkspace(load(), options.workspace, (ctx) => testWebhook(ctx, Number(args[0])))
       print(sent, `Delivery ${sent.deliveryId} is queued.\n`)
       return undefined
     },
@@ -182,7 +178,7 @@ function remove(noun: Command, shell: Shell): void {
     },
     async ({ args, options, load, print }) => {
       const id = Number(args[0])
-      await withApp(load(), async (app) => deleteWebhook(app.context(await app.workspace(options.workspace)), id))
+      await inWorkspace(load(), options.workspace, (ctx) => deleteWebhook(ctx, id))
       print({ id, deleted: true }, `Webhook ${id} is deleted.\n`)
       return undefined
     },
