@@ -20,7 +20,8 @@ export const pullRequestHandler = (app: App): RunEventHandler => ({
     if (target === null) return
     await queueStatus(unit, target, pull, {
       ...statusOf(event.kind, event.state),
-      commit: event.commitHash || pull.headCommit,
+      // A run that was cancelled before its checkout tells the commit it was for, not what was pushed since.
+      commit: event.commitHash || event.wantedCommit || pull.headCommit,
       context: `yardmaster/${event.scheduleSlug}`,
       url: runUrl(app, event.workspaceUid, event.runId),
       causeKey: `status run ${event.runId} ${event.kind}`,

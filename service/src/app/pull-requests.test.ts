@@ -11,9 +11,11 @@ import {
 } from '../../test/support/git-hooks.ts'
 import { type TestSchedule, testRuns } from '../../test/support/runs.ts'
 import { pullRequestPoll } from '../engine/pull-request-poll.ts'
+import { runEvents } from '../engine/run-events.ts'
 import type { OutgoingHttp } from '../ports/outgoing-http.ts'
 import { type PushedBranch, takeHook } from './git-hooks.ts'
 import { createIntegration, listIntegrations, updateIntegration } from './integrations.ts'
+import { pullRequestHandler } from './pull-request-results.ts'
 import { allowPullRequest, listPullRequests } from './pull-requests.ts'
 
 const r = await testRuns()
@@ -87,6 +89,21 @@ test('a newer commit cancels the run of the older one', async () => {
       ['canceled', ONE],
       ['waiting', TWO],
     ],
+  )
+})
+
+test('a run that was canceled before its checkout is told on its own commit, not on the newer one', async () => {
+  const ci = await schedule()
+  const [github] = (await listIntegrations(r.ctx)).filter((one) => one.kind === 'github')
+  await updateIntegration(r.ctx, github!.id, { settings: {}, secrets: { token: 'a-token-of-ours' } })
+  await opened({ commit: ONE })
+  await hook(githubHook('synchronize', { number, commit: TWO }))
+  await runEvents(app, [pullRequestHandler(app)]).runOnce()
+  const [older] = await runsOf(ci)
+  const { rows } = await sql<{ body: object }>`select body from delivery where run_id = ${older!.id}`.execute(app.db)
+  assert.partialDeepStrictEqual(
+    rows.map((row) => row.body),
+    [{ commit: ONE, state: 'canceled' }],
   )
 })
 

@@ -5,7 +5,7 @@ import { type TestRuns, testRuns } from '../../test/support/runs.ts'
 import { deadlines, runEvents } from '../engine/run-events.ts'
 import * as events from '../store/run-events.ts'
 import type { RunEvent, RunEventHandler } from './run-events.ts'
-import { handleNextEvent } from './run-events.ts'
+import { announceRunEvent, handleNextEvent } from './run-events.ts'
 import { cancelRun, finishRun } from './runs.ts'
 
 let r: TestRuns
@@ -130,6 +130,35 @@ test('many who look at once do each event once', async () => {
     seen.toSorted((a, b) => a - b),
     ids,
   )
+})
+
+test('the end of a run waits for its start, unless that failed', async () => {
+  const runId = await r.trigger(await r.schedule())
+  await r.unit((unit) => announceRunEvent(unit, { workspaceId: r.workspace.id, runId, kind: 'started' }))
+  await cancelRun(r.ctx, { runId })
+  const kinds: string[] = []
+  const started = Promise.withResolvers<void>()
+  const mayGoOn = Promise.withResolvers<void>()
+  const slow: RunEventHandler = {
+    name: 'slow',
+    handle: async (_, event) => {
+      kinds.push(event.kind)
+      if (event.kind !== 'started') return
+      started.resolve()
+      await mayGoOn.promise
+      throw new Error('the start fails')
+    },
+  }
+  const first = handleNextEvent(r.t.app, [slow])
+  await started.promise
+  assert.equal(await handleNextEvent(r.t.app, [slow]), false, 'the end while the start is under way')
+  mayGoOn.resolve()
+  await first
+  assert.equal(await handleNextEvent(r.t.app, [slow]), true)
+  assert.deepEqual(kinds, ['started', 'ended'])
+  await handle()
+  await sql`update run_event set next_try_at = clock_timestamp() where run_id = ${runId}`.execute(r.t.app.db)
+  await handle()
 })
 
 test('without anything to do nothing is done', async () => {

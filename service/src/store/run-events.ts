@@ -21,6 +21,8 @@ export interface RunEvent {
   readonly state: RunState
   readonly branch: string
   readonly commitHash: string
+  /** The commit that the run was asked for, known before anything is checked out. */
+  readonly wantedCommit: string | null
   readonly prNumber: number | null
   readonly tries: number
   /** Names of the handlers that an earlier try finished. */
@@ -37,15 +39,20 @@ export async function insert(
   return done.numAffectedRows === 1n
 }
 
-/** The oldest event that is due and in nobody's hands, locked to the end of the transaction. */
+/**
+ * The oldest event that is due and in nobody's hands, locked to the end of the transaction. The events of one run are
+ * first handled in their order, or a status of its end would be overtaken by that of its start; one that failed holds up
+ * none that follow.
+ */
 export async function claim(tx: Db, now: Date): Promise<RunEvent | null> {
   const { rows } = await sql<RunEvent>`/* run_event_claim */ select e.id, e.kind, e.workspace_id as "workspaceId",
       w.uid as "workspaceUid", w.name as "workspaceName", e.run_id as "runId", r.schedule_id as "scheduleId",
       s.slug as "scheduleSlug", r.cause, r.state, r.branch, r.commit_hash as "commitHash",
-      r.pr_number as "prNumber", e.tries, e.done
+      r.wanted_commit as "wantedCommit", r.pr_number as "prNumber", e.tries, e.done
     from run_event e join run r on r.id = e.run_id join schedule s on s.id = r.schedule_id
       join workspace w on w.id = e.workspace_id
-    where e.handled_at is null and e.next_try_at <= ${now}
+    where e.handled_at is null and e.next_try_at <= ${now} and not exists (select 1 from run_event earlier
+      where earlier.run_id = e.run_id and earlier.id < e.id and earlier.handled_at is null and earlier.tries = 0)
     order by e.next_try_at, e.id limit 1 for update of e skip locked`.execute(tx)
   return rows[0] ?? null
 }
