@@ -491,6 +491,114 @@ export interface GitHookTable {
   received_at: Time
 }
 
+export interface AgentSessionTable {
+  id: string
+  workspace_id: number
+  environment_id: number
+  agent: string
+  definition: unknown
+  definition_commit: Generated<string>
+  base_branch: string
+  base_commit: Generated<string>
+  model_family: string
+  status: Generated<string>
+  reason: Generated<string>
+  turn: Generated<number>
+  parent_id: string | null
+  parent_call: string | null
+  root_id: string
+  depth: Generated<number>
+  actor: unknown
+  slack_channel: Generated<string>
+  slack_thread_ts: Generated<string>
+  healing_request_id: number | null
+  created_at: Time
+  queued_at: Time
+  started_at: NullableTime
+  ended_at: NullableTime
+  last_message_at: Time
+  steps: Generated<number>
+  tokens_in: Generated<number>
+  tokens_out: Generated<number>
+  cost_microdollars: Generated<number>
+  budget: unknown
+  branch: Generated<string>
+  pull_request: Generated<string>
+  tree_key: Generated<string>
+  attempt: Generated<number>
+  worker_id: string | null
+  lease_until: NullableTime
+  stop_requested_at: NullableTime
+  lost_at_seq: Generated<number>
+  lost_count: Generated<number>
+}
+
+export interface AgentEventTable {
+  session_id: string
+  workspace_id: number
+  seq: number
+  ts: number
+  turn: number
+  kind: string
+  body: unknown
+}
+
+export interface AgentOutputTable {
+  workspace_id: number
+  session_id: string
+  call: string
+  text: string
+}
+
+export interface ModelFamilyTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  name: string
+  provider: string
+  model: string
+  is_default: Generated<boolean>
+  settings: Generated<unknown>
+  created_at: Time
+  updated_at: Time
+}
+
+export interface ModelFamilySecretTable {
+  workspace_id: number
+  family_id: number
+  name: string
+  kid: string
+  wrapped_key: Buffer
+  sealed: Buffer
+}
+
+export interface AgentPolicyTable {
+  workspace_id: number
+  tools: string[] | null
+  egress_hosts: Generated<string[]>
+  budget: Generated<unknown>
+  commit_name: Generated<string>
+  commit_email: Generated<string>
+  updated_at: Time
+}
+
+export interface McpServerTable {
+  id: GeneratedAlways<number>
+  workspace_id: number
+  name: string
+  url: string
+  tools: string[] | null
+  created_at: Time
+}
+
+export interface McpServerSecretTable {
+  workspace_id: number
+  server_id: number
+  name: string
+  kid: string
+  wrapped_key: Buffer
+  sealed: Buffer
+}
+
 export interface Tables {
   account: AccountTable
   workspace: WorkspaceTable
@@ -528,4 +636,12 @@ export interface Tables {
   message_template: MessageTemplateTable
   pull_request: PullRequestTable
   git_hook: GitHookTable
+  agent_session: AgentSessionTable
+  agent_event: AgentEventTable
+  agent_output: AgentOutputTable
+  model_family: ModelFamilyTable
+  model_family_secret: ModelFamilySecretTable
+  agent_policy: AgentPolicyTable
+  mcp_server: McpServerTable
+  mcp_server_secret: McpServerSecretTable
 }
