@@ -34,18 +34,23 @@ export interface ModelResult {
 }
 
 export interface ModelRequest {
+  /** The name of the agent that asks. A model never sees it; the scripted one has a plan for each. */
+  readonly agent: string
   readonly instructions: string
   readonly messages: readonly ModelMessage[]
   readonly tools: readonly ToolDeclaration[]
 }
 
 export interface ModelUsage {
+  /** All of them, those that came from the provider's cache too. */
   readonly tokensIn: number
   readonly tokensOut: number
+  /** Of `tokensIn`: priced lower. */
   readonly tokensCached: number
 }
 
 export interface ModelAnswer {
+  /** Empty, with no calls, is an answer like any other: what follows from it is for the loop to say. */
   readonly text: string
   /** Ids as the provider gave them; they may repeat between answers. */
   readonly calls: readonly ModelCall[]
@@ -55,13 +60,20 @@ export interface ModelAnswer {
   readonly end: 'end' | 'calls' | 'length' | 'refused'
 }
 
+/** Microdollars of a million tokens. */
+export interface ModelPrices {
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+}
+
 export interface Model {
   /** Of the family, as shown with every answer. */
   readonly name: string
   /** Roughly, for compaction. */
   readonly contextTokens: number
-  /** Microdollars of a million tokens; null: not known, and cost is counted as 0. */
-  readonly prices: { readonly input: number; readonly cached: number; readonly output: number } | null
+  /** Null: not known, and cost is counted as 0. */
+  readonly prices: ModelPrices | null
   answer(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>
 }
 
@@ -71,6 +83,29 @@ export interface Models {
   choose(workspaceId: number, family: string): Promise<{ readonly family: string; readonly warning: string | null }>
   open(workspaceId: number, family: string): Promise<Model>
 }
+
+/** The family of the scripted model, which needs nothing to be set up. No other can have its name. */
+export const SCRIPTED_FAMILY = 'scripted'
+
+export type ModelProvider = 'anthropic' | 'openai' | 'google' | 'bedrock' | 'openai_compatible'
+
+/** What it takes to reach a model. */
+export interface ModelAccess {
+  readonly provider: ModelProvider
+  readonly model: string
+  /** Empty: the provider's own. */
+  readonly address: string
+  /** Of Bedrock. */
+  readonly region: string
+  readonly contextTokens: number
+  readonly maxOutputTokens: number
+  readonly prices: ModelPrices | null
+  /** `apiKey`, or `accessKeyId` and `secretAccessKey` of Bedrock. Never in a log, a fault or an answer. */
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+/** Makes the client; nothing is called and no package loaded before the first question. Null: the scripted model. */
+export type OpenModel = (family: string, access: ModelAccess | null) => Model
 
 export class ModelFault extends Error {
   override readonly name = 'ModelFault'
