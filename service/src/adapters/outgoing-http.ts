@@ -1,47 +1,27 @@
-// Calls to addresses that somebody outside the service chose. Names are resolved here, once; every address is judged, and
-// the connection is made to one that passed, by its number: nobody resolves the name a second time. When the socket is
-// connected its peer is judged again. Redirects are answers like any other.
-import { lookup } from 'node:dns/promises'
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
-import http from 'node:http'
-import https from 'node:https'
-import { isIP } from 'node:net'
-import type { AllowedTargets } from '../domain/network-address.ts'
-import { allowedTargets, isAllowedTarget, isPublicAddress } from '../domain/network-address.ts'
-import type { OutgoingAnswer, OutgoingHttp, OutgoingRequest } from '../ports/outgoing-http.ts'
+// One call to an address that somebody outside the service chose, under the rules of outgoing-connection.ts.
+import type { IncomingMessage } from 'node:http'
+import type { OutgoingHttp } from '../ports/outgoing-http.ts'
 import { OutgoingFault } from '../ports/outgoing-http.ts'
+import { headersOf, type OutgoingRules, outgoingConnections, reasonOf } from './outgoing-connection.ts'
 
-export interface OutgoingHttpOptions {
-  /** Addresses, networks and host names that may be reached although they are not public, also without encryption. */
-  readonly allow: readonly string[]
-  /** Whether http:// is taken for public targets too. */
-  readonly allowHttp: boolean
-  /** All addresses of a name; the system's own resolver unless a test brings another. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>
+export interface OutgoingHttpOptions extends OutgoingRules {
   readonly timeoutMs?: number
-  /** A certificate that is trusted besides those that Node trusts. */
-  readonly ca?: string
 }
 
 const TIMEOUT_MS = 10_000
 const MOST_BYTES = 64 * 1024
-/** Of a name with many addresses, so many are tried. */
-const MOST_ADDRESSES = 4
-
-const resolveBySystem = async (host: string): Promise<readonly string[]> =>
-  (await lookup(host, { all: true })).map((one) => one.address)
 
 export function outgoingHttp(options: OutgoingHttpOptions): OutgoingHttp {
-  const { timeoutMs = TIMEOUT_MS, resolve = resolveBySystem } = options
-  const allowed = allowedTargets(options.allow)
+  const { timeoutMs = TIMEOUT_MS } = options
+  const connect = outgoingConnections(options)
   return {
     call: async (request, signal) => {
       const limit = AbortSignal.timeout(timeoutMs)
-      const ends = AbortSignal.any([signal, limit])
       try {
-        const url = parseTarget(request.url)
-        const addresses = await judged(url, await addressesOf(url, resolve, ends), allowed, options.allowHttp)
-        return await reachAny(request, url, addresses, allowed, ends, options.ca)
+        const { response, close } = await connect(request, AbortSignal.any([signal, limit]))
+        const body = await readBody(response, request.largestAnswer ?? MOST_BYTES)
+        close()
+        return { status: response.statusCode ?? 0, headers: headersOf(response), body }
       } catch (error) {
         if (error instanceof OutgoingFault) throw error
         if (limit.aborted) throw new OutgoingFault(`No answer within ${timeoutMs / 1000} seconds.`, { cause: error })
@@ -50,136 +30,6 @@ export function outgoingHttp(options: OutgoingHttpOptions): OutgoingHttp {
       }
     },
   }
-}
-
-const refuse = (message: string): OutgoingFault => new OutgoingFault(message, { refused: true })
-
-function parseTarget(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.hostname === '')
-    throw refuse('The address is not an http:// or https:// URL.')
-  if (url.username !== '' || url.password !== '') throw refuse('The address holds credentials.')
-  return url
-}
-
-/** Without the brackets of an IPv6 address. */
-const hostnameOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1')
-
-async function addressesOf(
-  url: URL,
-  resolve: (host: string) => Promise<readonly string[]>,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const host = hostnameOf(url)
-  if (isIP(host) !== 0) return [host]
-  try {
-    return await Promise.race([resolve(host), rejected(signal)])
-  } catch (error) {
-    if (signal.aborted) throw error
-    throw new OutgoingFault(`The name ${host} was not found.`, { cause: error })
-  }
-}
-
-const rejected = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-
-/** Those of the addresses that may be reached. What they are is not told: a name may be of a network that is not theirs. */
-async function judged(
-  url: URL,
-  addresses: readonly string[],
-  allowed: AllowedTargets,
-  allowHttp: boolean,
-): Promise<readonly string[]> {
-  const host = hostnameOf(url)
-  const open = addresses.filter((one) => isOpen(host, one, allowed))
-  if (open.length === 0) {
-    throw refuse(
-      `${host} leads to this machine or into a private or reserved network, which the operator of this service has not allowed.`,
-    )
-  }
-  if (url.protocol === 'https:' || allowHttp) return open
-  const plain = open.filter((one) => isAllowedTarget(allowed, host, one))
-  if (plain.length === 0) throw refuse('The address must begin with https://.')
-  return plain
-}
-
-const isOpen = (host: string, address: string, allowed: AllowedTargets): boolean =>
-  isPublicAddress(address) || isAllowedTarget(allowed, host, address)
-
-/** One address after the other until one takes the connection; after that it is that one's answer, or none. */
-async function reachAny(
-  request: OutgoingRequest,
-  url: URL,
-  addresses: readonly string[],
-  allowed: AllowedTargets,
-  signal: AbortSignal,
-  ca: string | undefined,
-): Promise<OutgoingAnswer> {
-  let last: unknown
-  for (const address of addresses.slice(0, MOST_ADDRESSES)) {
-    try {
-      return await reach(request, url, address, allowed, signal, ca)
-    } catch (error) {
-      last = error
-      if (!(error instanceof NotConnected) || signal.aborted) break
-    }
-  }
-  throw last instanceof NotConnected ? last.cause : last
-}
-
-class NotConnected extends Error {}
-
-function reach(
-  request: OutgoingRequest,
-  url: URL,
-  address: string,
-  allowed: AllowedTargets,
-  signal: AbortSignal,
-  ca: string | undefined,
-): Promise<OutgoingAnswer> {
-  const host = hostnameOf(url)
-  const options: RequestOptions & https.RequestOptions = {
-    method: request.method,
-    // The number, never the name.
-    host: address,
-    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
-    path: `${url.pathname}${url.search}`,
-    headers: {
-      'user-agent': 'Yardmaster',
-      ...request.headers,
-      host: url.host,
-      ...(request.body !== undefined && { 'content-length': String(Buffer.byteLength(request.body)) }),
-    },
-    agent: false,
-    signal,
-    // The certificate is checked against the name, and always.
-    servername: isIP(host) === 0 ? host : '',
-    rejectUnauthorized: true,
-    ...(ca !== undefined && { ca: [ca] }),
-  }
-  return new Promise((resolve, reject) => {
-    let connected = false
-    const call: ClientRequest = (url.protocol === 'https:' ? https : http).request(options)
-    call.on('socket', (socket) => {
-      socket.once('connect', () => {
-        connected = true
-        if (!isOpen(host, socket.remoteAddress ?? '', allowed)) socket.destroy(refuse('The connection went astray.'))
-      })
-    })
-    call.on('error', (error) => reject(connected ? error : new NotConnected('not connected', { cause: error })))
-    call.on('response', (response) => {
-      readBody(response, request.largestAnswer ?? MOST_BYTES).then(
-        (body) => {
-          resolve({ status: response.statusCode ?? 0, headers: headersOf(response), body })
-          call.destroy()
-        },
-        (error: unknown) => reject(error),
-      )
-    })
-    call.end(request.body)
-  })
 }
 
 /** What comes after the limit is not read. */
@@ -192,32 +42,4 @@ async function readBody(response: IncomingMessage, most: number): Promise<string
     if (size >= most) break
   }
   return Buffer.concat(chunks).subarray(0, most).toString()
-}
-
-function headersOf(response: IncomingMessage): Record<string, string> {
-  const entries = Object.entries(response.headers).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join(', ') : (value ?? ''),
-  ])
-  return Object.fromEntries(entries)
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens at that address.',
-  ECONNRESET: 'The connection was cut off.',
-  EPIPE: 'The connection was cut off.',
-  EHOSTUNREACH: 'The host cannot be reached.',
-  ENETUNREACH: 'The network cannot be reached.',
-  ETIMEDOUT: 'The host did not answer.',
-  HPE_HEADER_OVERFLOW: 'The headers of the answer are too large.',
-}
-
-/** In words that may be shown: never an address of a network. */
-function reasonOf(error: unknown): string {
-  const { code = '' } = error as NodeJS.ErrnoException
-  const known = REASONS[code]
-  if (known !== undefined) return known
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return `The certificate or encryption is not in order (${code}).`
-  if (code.startsWith('HPE_')) return 'The answer is no HTTP.'
-  return code === '' ? 'The call failed.' : `The call failed (${code}).`
 }
