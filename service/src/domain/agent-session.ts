@@ -72,6 +72,8 @@ export type AgentEventBody =
       readonly usage: Usage | null
       /** Empty: the service's own words, such as why a turn failed. */
       readonly model: string
+      /** The last record that the model was given; messages between it and this one were not seen yet. */
+      readonly seen?: number
     }
   | { readonly kind: 'tool_start'; readonly call: string; readonly tool: string }
   | {
