@@ -11,6 +11,7 @@ export const EVENT_SOURCES = {
   runs: 9,
   deliveries: 10,
   integrations: 11,
+  agents: 12,
 } as const
 
 export type EventSource = keyof typeof EVENT_SOURCES
@@ -69,6 +70,7 @@ export const EVENTS = {
   message_template_updated: { id: 105, source: 'integrations' },
   message_template_deleted: { id: 106, source: 'integrations' },
   pull_request_allowed: { id: 110, source: 'runs' },
+  agent_policy_changed: { id: 130, source: 'agents' },
 } as const satisfies Readonly<Record<string, { id: number; source: EventSource }>>
 
 export type EventType = keyof typeof EVENTS
