@@ -1,0 +1,25 @@
+// The model of a workspace that has none: it follows a plan for each agent (plan.ts) and uses the real tools. The tests'
+// model as well.
+import type { Model } from '../../../ports/model.ts'
+import { SCRIPTED_FAMILY } from '../../../ports/model.ts'
+import { assistantPlan } from './assistant.ts'
+import { explainerPlan } from './explainer.ts'
+import { followPlan, type Plan } from './plan.ts'
+
+/** By the name of the agent; any other does as the assistant. */
+export const PLANS: Readonly<Record<string, Plan>> = {
+  explainer: explainerPlan,
+}
+
+export function scriptedModel(plans: Readonly<Record<string, Plan>> = PLANS): Model {
+  return {
+    name: SCRIPTED_FAMILY,
+    contextTokens: 200_000,
+    prices: { input: 0, cached: 0, output: 0 },
+    answer: async (request, signal) => {
+      signal.throwIfAborted()
+      const plan = Object.hasOwn(plans, request.agent) ? plans[request.agent]! : assistantPlan
+      return followPlan(plan, request)
+    },
+  }
+}
