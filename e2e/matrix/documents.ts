@@ -111,6 +111,35 @@ export const PROBES: Readonly<Record<string, Probe>> = {
     'NOT_FOUND',
   ),
 
+  dinoaiAgentRun: probe(`{ dinoaiAgentRun(agentSessionId: "${NOBODY}") { ok } }`, 'NOT_FOUND'),
+  // The workspace has no repository: it is said in the answer.
+  listDinoaiAgents: probe('{ listDinoaiAgents { ok } }'),
+  listDinoaiAgentSessions: probe('{ listDinoaiAgentSessions(limit: 1) { ok } }'),
+  dinoaiAgentToolOutput: probe(
+    `{ dinoaiAgentToolOutput(agentSessionId: "${NOBODY}", call: "c1") { ok } }`,
+    'NOT_FOUND',
+  ),
+  dinoaiAgentRunState: probe(
+    `subscription { dinoaiAgentRunState(agentSessionId: "${NOBODY}") { status } }`,
+    'NOT_FOUND',
+  ),
+  triggerDinoaiAgentRun: probe('mutation { triggerDinoaiAgentRun { ok } }', 'INVALID_INPUT'),
+  sendDinoaiAgentMessage: probe(
+    `mutation { sendDinoaiAgentMessage(agentSessionId: "${NOBODY}", message: "x") { ok } }`,
+    'NOT_FOUND',
+  ),
+  stopDinoaiAgentRun: probe(`mutation { stopDinoaiAgentRun(agentSessionId: "${NOBODY}") { ok } }`, 'NOT_FOUND'),
+  listHealingRequests: probe('{ listHealingRequests(limit: 1) { ok } }'),
+  listModelFamilies: probe('{ listModelFamilies { ok } }'),
+  setModelFamily: probe('mutation { setModelFamily(name: "") { ok } }', 'INVALID_INPUT'),
+  removeModelFamily: probe('mutation { removeModelFamily(name: "none") { ok } }', 'NOT_FOUND'),
+  testModelFamily: probe('mutation { testModelFamily(name: "none") { ok } }', 'NOT_FOUND'),
+  agentPolicy: probe('{ agentPolicy { ok } }'),
+  setAgentPolicy: probe('mutation { setAgentPolicy(policy: { maxSteps: -1 }) { ok } }', 'INVALID_INPUT'),
+  listMcpServers: probe('{ listMcpServers { ok } }'),
+  setMcpServer: probe('mutation { setMcpServer(name: "") { ok } }', 'INVALID_INPUT'),
+  removeMcpServer: probe('mutation { removeMcpServer(name: "none") { ok } }', 'NOT_FOUND'),
+
   getAuditLogs: probe('{ getAuditLogs(limit: 1) { ok } }'),
 
   listApiKeys: probe('{ listApiKeys { ok } }'),

@@ -155,6 +155,28 @@ sendDeliveryAgain     0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + 
 listPullRequests      0 | + + - - - - - - | + + w - | + + - | + - + + | + + + + + | - + + + + | w -
 allowPullRequest      0 | + - - - - - - - | + - w - | + + - | + - + + | + + + + - | - + - - - | w -
 
+# Agents: keys that administer or read them, and people by what their type may do with them.
+dinoaiAgentRun        0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+listDinoaiAgents      0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+listDinoaiAgentSessions 0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+dinoaiAgentToolOutput 0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+listHealingRequests   0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+listModelFamilies     0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+agentPolicy           0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+# (A stream, refused in the same words.)
+dinoaiAgentRunState   0 | - - - - - - + + | + + w - | + + - | + - + + | + + + + + | - + + + - | w -
+triggerDinoaiAgentRun 0 | - - - - - - + - | + - w - | + + - | + - + + | + + + - - | - + + - - | w -
+sendDinoaiAgentMessage 0 | - - - - - - + - | + - w - | + + - | + - + + | + + + - - | - + + - - | w -
+stopDinoaiAgentRun    0 | - - - - - - + - | + - w - | + + - | + - + + | + + + - - | - + + - - | w -
+# What agents may do, and with whose keys. Addresses of servers may hold tokens, so reading them takes the same right.
+setModelFamily        0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+removeModelFamily     0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+testModelFamily       0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+setAgentPolicy        0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+listMcpServers        0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+setMcpServer          0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+removeMcpServer       0 | - - - - - - + - | + - w - | + + - | + - + - | + + + + - | - - - - - | w -
+
 # Account-wide: no workspace is needed, and one that is named does not filter.
 getAuditLogs          0 | - - - - - + - - | + + + + | + + - | + - + - | + + + - + | - - - - - | + +
 
@@ -191,6 +213,11 @@ export const NAMED: Readonly<Record<string, readonly string[]>> = {
   createWebhook: ['Bolt Schedules Admin'],
   createIntegration: ['Bolt Schedules Admin'],
   listDeliveries: ['Bolt Schedules Admin', 'Bolt Schedules Metadata Viewer'],
+  dinoaiAgentRun: ['Agent Admin', 'Agent Viewer'],
+  listDinoaiAgentSessions: ['Agent Admin', 'Agent Viewer'],
+  triggerDinoaiAgentRun: ['Agent Admin'],
+  setModelFamily: ['Agent Admin'],
+  setAgentPolicy: ['Agent Admin'],
   getAuditLogs: ['Audit Logs viewer'],
   listApiKeys: ['User Management Admin'],
   createApiKey: ['User Management Admin'],
@@ -284,6 +311,24 @@ delivery              x + x + + +
 sendDeliveryAgain     x + x + + +
 listPullRequests      x + x + + +
 allowPullRequest      x + x + + +
+dinoaiAgentRun        + x x + + +
+listDinoaiAgents      + x x + + +
+listDinoaiAgentSessions + x x + + +
+dinoaiAgentToolOutput + x x + + +
+dinoaiAgentRunState   + x x + + +
+listHealingRequests   + x x + + +
+listModelFamilies     + x x + + +
+agentPolicy           + x x + + +
+triggerDinoaiAgentRun + x x + + +
+sendDinoaiAgentMessage + x x + + +
+stopDinoaiAgentRun    + x x + + +
+setModelFamily        + x x + + +
+removeModelFamily     + x x + + +
+testModelFamily       + x x + + +
+setAgentPolicy        + x x + + +
+listMcpServers        + x x + + +
+setMcpServer          + x x + + +
+removeMcpServer       + x x + + +
 getAuditLogs          + + + + + x
 `)
 

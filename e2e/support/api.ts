@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { KyselyPlugin } from 'kysely'
+import { agentDeps } from '../../service/src/compose/agents-later.ts'
 import { openBlobs } from '../../service/src/compose/blobs.ts'
 import { createHttp } from '../../service/src/compose/http.ts'
 import { loadConfig } from '../../service/src/config/load.ts'
@@ -99,7 +100,10 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const closing: (() => Promise<void>)[] = []
 
   const app = options.onStatement ? { ...t.app, db: t.app.db.withPlugin(watching(options.onStatement)) } : t.app
-  const node = await createHttp(config, { app, database: t.database.database, blobs }, info(), { draining: false })
+  const agents = agentDeps(config, app, { PATH: process.env.PATH })
+  const node = await createHttp(config, { app, database: t.database.database, blobs, agents }, info(), {
+    draining: false,
+  })
   await node.ready()
   closing.push(async () => void (await node.close()))
 
@@ -110,7 +114,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
       applicationName: 'yardmaster second node',
     })
     const app = { ...t.app, db: database.kysely }
-    const second = await createHttp(config, { app, database, blobs }, info(), { draining: false })
+    const second = await createHttp(config, { app, database, blobs, agents }, info(), { draining: false })
     await second.ready()
     closing.push(async () => {
       await second.close()

@@ -71,6 +71,7 @@ const webhook = {
 }
 
 const NO_ID = 2_147_483_647
+const NO_SESSION = '0000000000000000'
 const NO_DELIVERY = '00000000-0000-0000-0000-000000000000'
 
 /** In a workspace that has an environment `production`. Ids and uids are nobody's. */
@@ -168,6 +169,38 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   delivery: { id: NO_DELIVERY },
   sendDeliveryAgain: { id: NO_DELIVERY },
   allowPullRequest: { id: NO_ID, commit: 'a'.repeat(40) },
+  dinoaiAgentRun: { agentSessionId: NO_SESSION },
+  listDinoaiAgentSessions: {
+    filter: { agent: 'explainer', status: 'COMPLETED', parentSessionId: null },
+    offset: 0,
+    limit: 10,
+  },
+  dinoaiAgentToolOutput: { agentSessionId: NO_SESSION, call: 'c1' },
+  triggerDinoaiAgentRun: {
+    ...{ agent: 'nobody', message: 'Why?', slack: { channel: 'C1', threadTs: '1.1' } },
+    ...{ baseBranch: 'main', modelFamily: 'large' },
+  },
+  sendDinoaiAgentMessage: { agentSessionId: NO_SESSION, message: 'And then?' },
+  stopDinoaiAgentRun: { agentSessionId: NO_SESSION },
+  listHealingRequests: { limit: 10 },
+  setModelFamily: {
+    ...{ name: 'large', provider: 'OPENAI_COMPATIBLE', model: 'qwen3', isDefault: true },
+    settings: [{ name: 'baseUrl', value: 'https://models.example.com/v1' }],
+    secrets: [{ name: 'apiKey', value: 'long-enough' }],
+  },
+  removeModelFamily: { name: 'nowhere' },
+  testModelFamily: { name: 'nowhere' },
+  setAgentPolicy: {
+    policy: {
+      ...{ tools: ['read_file'], allTools: false, egressHosts: ['pypi.org'], maxSteps: 10, maxSeconds: 60 },
+      ...{ maxTokens: 1000, maxCostDollars: 1.5, commitName: 'Agent', commitEmail: 'agent@example.com' },
+    },
+  },
+  setMcpServer: {
+    ...{ name: 'docs', url: 'https://mcp.example.com/x', tools: ['search'] },
+    headers: [{ name: 'Authorization', value: 'Bearer long-enough' }],
+  },
+  removeMcpServer: { name: 'nowhere' },
   cancelBoltRuns: { scheduleRunIds: [NO_ID] },
   retryBoltRuns: { scheduleRunIds: [NO_ID] },
 })

@@ -5,7 +5,7 @@ import { oidcProvider } from '../adapters/oidc.ts'
 import { clearYoungGeneration } from '../adapters/young-generation.ts'
 import { ownOriginsOf, workspaceHeaderNames } from '../api/auth.ts'
 import type { Call, Denial } from '../api/edge.ts'
-import { resolvers } from '../api/graphql/resolvers/index.ts'
+import { createResolvers } from '../api/graphql/resolvers/index.ts'
 import { registerGraphQL } from '../api/graphql/route.ts'
 import { createSchema, operationsOf } from '../api/graphql/schema.ts'
 import { registerArtifacts } from '../api/http/artifacts.ts'
@@ -19,6 +19,7 @@ import { signedInContext } from '../api/pages/session.ts'
 import { createRateLimiter } from '../api/rate-limit.ts'
 import { createServer } from '../api/server.ts'
 import { createSignInLimiter } from '../api/sign-in-limit.ts'
+import type { AgentDeps } from '../app/agent-later.ts'
 import { authenticate } from '../app/authenticate.ts'
 import type { App, Context } from '../app/context.ts'
 import type { PushedBranch } from '../app/git-hooks.ts'
@@ -35,6 +36,7 @@ export async function createHttp(
   config: Config,
   opened: Pick<Opened, 'app' | 'database'> & {
     readonly blobs: BlobStore
+    readonly agents: AgentDeps
     /** Shown beside those of the server. */
     readonly metrics?: readonly Metric[]
     /** A branch has new commits: whoever reads files of it may look. */
@@ -45,7 +47,7 @@ export async function createHttp(
 ): Promise<FastifyInstance> {
   const { app, database } = opened
   const now = () => performance.now()
-  const schema = createSchema<Context>(resolvers)
+  const schema = createSchema<Context>(createResolvers({ agents: opened.agents }))
   const metrics = createMetrics({
     operations: operationsOf(schema),
     pool: () => {

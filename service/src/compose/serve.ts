@@ -21,6 +21,7 @@ import type { Log } from '../ports/runtime.ts'
 import * as deliveries from '../store/deliveries.ts'
 import { removeServiceFile, writeServiceFile } from '../store/embedded-postgres.ts'
 import * as nodes from '../store/nodes.ts'
+import { agentDeps } from './agents-later.ts'
 import { blobMarker, type OpenedBlobs, openBlobs } from './blobs.ts'
 import { startDeliveries } from './deliveries.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
@@ -100,7 +101,8 @@ export async function startService(config: Config, options: ServeOptions): Promi
     store = await openBlobs(config)
     const { blobs } = store
     const metrics = createDeliveryMetrics(() => deliveries.countOpen(opened.app.db))
-    server = await createHttp(config, { ...opened, blobs, metrics: metrics.all, onPushed }, node, state)
+    const agents = agentDeps(config, opened.app, options.environment)
+    server = await createHttp(config, { ...opened, blobs, agents, metrics: metrics.all, onPushed }, node, state)
     const url = await listen(server, config, opened)
     const first = config.demo ? await firstStart(opened.app, config.data, options.environment.PATH ?? '') : null
     services.push(startPeriodic(log, blobMarker(opened.app, blobs)))

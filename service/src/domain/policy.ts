@@ -51,6 +51,19 @@ const schedulesRead: Rule = {
 const schedulesWrite: Rule = { scope: 'workspace', anyOf: ['bolt:schedules:admin'], features: ['scheduling'] }
 /** Ways out of the workspace: addresses may hold tokens of their receivers, so reading them takes the same right. */
 const waysOut: Rule = { scope: 'workspace', anyOf: ['bolt:schedules:admin'], roles: SETTINGS, features: ['scheduling'] }
+const agentsRead: Rule = {
+  scope: 'workspace',
+  anyOf: ['dinoai:agent:trigger', 'dinoai:agent:read'],
+  features: ['agents'],
+}
+const agentsWrite: Rule = { scope: 'workspace', anyOf: ['dinoai:agent:trigger'], features: ['agents'] }
+/** What agents may do, and the keys and addresses that they do it with. */
+const agentSettings: Rule = {
+  scope: 'workspace',
+  anyOf: ['dinoai:agent:trigger'],
+  roles: SETTINGS,
+  features: ['agents'],
+}
 const usersWrite: Rule = { scope: 'workspace', anyOf: ['users:admin'], features: ['user_management'] }
 const self: Rule = { scope: 'self', anyOf: [] }
 
@@ -141,6 +154,25 @@ export const POLICY = {
   sendDeliveryAgain: schedulesWrite,
   listPullRequests: schedulesRead,
   allowPullRequest: schedulesWrite,
+
+  dinoaiAgentRun: agentsRead,
+  triggerDinoaiAgentRun: agentsWrite,
+  sendDinoaiAgentMessage: agentsWrite,
+  stopDinoaiAgentRun: agentsWrite,
+  listDinoaiAgents: agentsRead,
+  listDinoaiAgentSessions: agentsRead,
+  dinoaiAgentToolOutput: agentsRead,
+  dinoaiAgentRunState: agentsRead,
+  listHealingRequests: agentsRead,
+  listModelFamilies: agentsRead,
+  setModelFamily: agentSettings,
+  removeModelFamily: agentSettings,
+  testModelFamily: agentSettings,
+  agentPolicy: agentsRead,
+  setAgentPolicy: agentSettings,
+  listMcpServers: agentSettings,
+  setMcpServer: agentSettings,
+  removeMcpServer: agentSettings,
 
   getAuditLogs: { scope: 'account', anyOf: ['audit:read'], features: ['audit_logs'] },
 

@@ -1,11 +1,19 @@
 // The served schema: the SDL of contract/, with one resolver for each root field. Below the root everything is read from
 // the plain data that presenters return; a value that is a function or a getter is not (the compiled executor reads
-// properties and calls nothing).
+// properties and calls nothing), unless the field takes arguments: there the presenter puts a function of them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql'
-import { buildASTSchema, GraphQLError, GraphQLScalarType, parse, Source } from 'graphql'
+import {
+  buildASTSchema,
+  GraphQLError,
+  GraphQLScalarType,
+  isIntrospectionType,
+  isObjectType,
+  parse,
+  Source,
+} from 'graphql'
 
 /**
  * Read arguments, call one use case, present. `args` is what the SDL says, null where null was sent; it may be shared
@@ -47,6 +55,7 @@ export function readContract(folder: string = CONTRACT): string {
 export function createSchema<Context>(resolvers: Resolvers<Context>, sdl: string = readContract()): GraphQLSchema {
   const schema = buildASTSchema(parse(new Source(sdl, 'contract')))
   defineScalars(schema)
+  callFunctionsBelowTheRoot(schema)
   const fields = rootFieldsOf(schema)
   const streams = schema.getSubscriptionType()?.getFields() ?? {}
   const missing = [...fields.keys()].filter((name) => !Object.hasOwn(resolvers, name))
@@ -80,6 +89,17 @@ function rootFieldsOf(schema: GraphQLSchema): Map<string, GraphQLField<unknown, 
     }
   }
   return fields
+}
+
+/** As the plain executor does by itself. */
+function callFunctionsBelowTheRoot(schema: GraphQLSchema): void {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || isIntrospectionType(type) || roots.includes(type)) continue
+    for (const field of Object.values(type.getFields()).filter((one) => one.args.length > 0)) {
+      field.resolve = (source: Record<string, (args: unknown) => unknown>, args) => source[field.name]!(args)
+    }
+  }
 }
 
 function defineScalars(schema: GraphQLSchema): void {

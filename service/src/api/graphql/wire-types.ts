@@ -14,6 +14,85 @@ export type Scalars = {
   JSON: { input: unknown; output: Record<string, unknown> | string; }
 };
 
+export type DinoAiAgentRunStatus =
+  | 'QUEUED'
+  | 'RUNNING'
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'EXPIRED'
+  | 'STOPPED';
+
+export type DinoAiAgentMessage = {
+  /** Unix epoch seconds with fraction; unique within the session and the same on every read */
+  ts: Scalars['Float']['output'];
+  role: Scalars['String']['output'];
+  content: Scalars['String']['output'];
+};
+
+export type DinoAiAgentRun = {
+  ok: Scalars['Boolean']['output'];
+  agentSessionId: Scalars['String']['output'];
+  status: DinoAiAgentRunStatus;
+  messages: Array<DinoAiAgentMessage>;
+  childSessionIds: Array<Scalars['String']['output']>;
+  workspaceUid: Scalars['String']['output'];
+  agent: Scalars['String']['output'];
+  /** The model family that answers. */
+  model: Scalars['String']['output'];
+  /** Why it is as it is; empty where nothing needs to be said. */
+  reason: Scalars['String']['output'];
+  turn: Scalars['Int']['output'];
+  /** Who started it: an e-mail address, the name of a key, or of the service's own work. */
+  startedBy: Scalars['String']['output'];
+  parentSessionId: Maybe<Scalars['String']['output']>;
+  rootSessionId: Scalars['String']['output'];
+  baseBranch: Scalars['String']['output'];
+  /** Empty until there is a checkout. */
+  baseCommit: Scalars['String']['output'];
+  /** The commit that the agent's file was read at; empty for a built-in agent. */
+  definitionCommit: Scalars['String']['output'];
+  /** The branch that it pushed; empty before. */
+  branch: Scalars['String']['output'];
+  /** Its address; empty when there is none. */
+  pullRequest: Scalars['String']['output'];
+  slackChannel: Scalars['String']['output'];
+  createdDttm: Scalars['Timestamp']['output'];
+  /** Of the present turn. */
+  startDttm: Maybe<Scalars['Timestamp']['output']>;
+  endDttm: Maybe<Scalars['Timestamp']['output']>;
+  usage: DinoAiAgentUsage;
+  /** What was done before the first model call: definition, model, checkout, sandbox. */
+  startupSteps: Array<DinoAiAgentStep>;
+  /** In order. after: only what changed since that `seq`. maxChars: how much of each input and output, 1 to 100,000; 2,000 unless given. */
+  steps: Array<DinoAiAgentStep>;
+};
+
+
+export type DinoAiAgentRunStepsArgs = {
+  after?: InputMaybe<Scalars['Int']['input']>;
+  includeToolIo?: InputMaybe<Scalars['Boolean']['input']>;
+  maxChars?: InputMaybe<Scalars['Int']['input']>;
+};
+
+export type DinoAiAgentSlackInput = {
+  channel: Scalars['String']['input'];
+  threadTs: Scalars['String']['input'];
+};
+
+export type DinoAiAgentTriggered = {
+  ok: Scalars['Boolean']['output'];
+  agentSessionId: Scalars['String']['output'];
+  /** always queued */
+  status: Scalars['String']['output'];
+  /** set when something asked for was replaced by a default, such as an unknown model family */
+  warning: Maybe<Scalars['String']['output']>;
+};
+
+export type DinoAiAgentStopped = {
+  ok: Scalars['Boolean']['output'];
+  status: Scalars['String']['output'];
+};
+
 export type AuditLog = {
   id: Scalars['Int']['output'];
   createdDttm: Scalars['Timestamp']['output'];
@@ -41,6 +120,7 @@ export type Ok = {
 };
 
 export type Query = {
+  dinoaiAgentRun: Maybe<DinoAiAgentRun>;
   getAuditLogs: Maybe<AuditLogs>;
   environments: Maybe<Environments>;
   apiKeyIdentity: Maybe<ApiKeyIdentity>;
@@ -54,6 +134,17 @@ export type Query = {
   boltScheduleName: Maybe<BoltScheduleSummary>;
   listUsers: Maybe<Users>;
   listWorkspaces: Maybe<Workspaces>;
+  listModelFamilies: Maybe<ModelFamilies>;
+  agentPolicy: Maybe<AgentPolicy>;
+  listMcpServers: Maybe<McpServers>;
+  /** Every agent of the default agent environment's repository, and the built-in ones, with what is wrong with each. */
+  listDinoaiAgents: Maybe<DinoAiAgentDefinitions>;
+  /** Newest first; limit 1 to 1,000, 100 unless given. */
+  listDinoaiAgentSessions: Maybe<DinoAiAgentSessions>;
+  /** The whole result of a call, where the step shows only a part. */
+  dinoaiAgentToolOutput: Maybe<DinoAiAgentToolOutput>;
+  /** Failed runs that were handed to an agent, newest first; limit 1 to 1,000, 100 unless given. */
+  listHealingRequests: Maybe<HealingRequests>;
   /** Newest first; limit 1 to 1,000, 100 unless given. */
   listDeliveries: Maybe<Deliveries>;
   delivery: Maybe<DeliveryDetail>;
@@ -83,6 +174,11 @@ export type Query = {
   listWebhooks: Maybe<Webhooks>;
   /** The switches of the account, and those of the workspaces that the caller may see. */
   features: Maybe<Features>;
+};
+
+
+export type QueryDinoaiAgentRunArgs = {
+  agentSessionId: Scalars['String']['input'];
 };
 
 
@@ -144,6 +240,24 @@ export type QueryBoltScheduleNameArgs = {
 };
 
 
+export type QueryListDinoaiAgentSessionsArgs = {
+  filter?: InputMaybe<DinoAiAgentSessionFilter>;
+  offset?: InputMaybe<Scalars['Int']['input']>;
+  limit?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryDinoaiAgentToolOutputArgs = {
+  agentSessionId: Scalars['String']['input'];
+  call: Scalars['String']['input'];
+};
+
+
+export type QueryListHealingRequestsArgs = {
+  limit?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
 export type QueryListDeliveriesArgs = {
   filter?: InputMaybe<DeliveryFilter>;
   offset?: InputMaybe<Scalars['Int']['input']>;
@@ -193,6 +307,9 @@ export type QueryNextFireTimesArgs = {
 };
 
 export type Mutation = {
+  triggerDinoaiAgentRun: Maybe<DinoAiAgentTriggered>;
+  sendDinoaiAgentMessage: Maybe<DinoAiAgentTriggered>;
+  stopDinoaiAgentRun: Maybe<DinoAiAgentStopped>;
   triggerBoltRun: Maybe<TriggerBoltRun>;
   cancelBoltRun: Maybe<Ok>;
   retryBoltRunFromFailure: Maybe<RetryBoltRun>;
@@ -205,6 +322,16 @@ export type Mutation = {
   inviteUser: Maybe<Ok>;
   updateUserAccountType: Maybe<Ok>;
   disableUser: Maybe<Ok>;
+  /** Makes the family, or changes it: what is left out or null stays as it is; a setting with an empty value is taken away. */
+  setModelFamily: Maybe<Ok>;
+  removeModelFamily: Maybe<Ok>;
+  /** Asks the model for one tool call and says what came. */
+  testModelFamily: Maybe<ModelFamilyTest>;
+  /** What is left out or null stays as it is. */
+  setAgentPolicy: Maybe<Ok>;
+  /** Adds the server, or changes it: what is left out or null stays as it is. Another address needs the headers again. */
+  setMcpServer: Maybe<Ok>;
+  removeMcpServer: Maybe<Ok>;
   /** A new series of tries, at once, under the same id. */
   sendDeliveryAgain: Maybe<Ok>;
   createEnvironment: Maybe<EnvironmentSaved>;
@@ -265,6 +392,26 @@ export type Mutation = {
   setAccountFeature: Maybe<Ok>;
   /** feature: agents */
   setWorkspaceFeature: Maybe<Ok>;
+};
+
+
+export type MutationTriggerDinoaiAgentRunArgs = {
+  agent?: InputMaybe<Scalars['String']['input']>;
+  message?: InputMaybe<Scalars['String']['input']>;
+  slack?: InputMaybe<DinoAiAgentSlackInput>;
+  baseBranch?: InputMaybe<Scalars['String']['input']>;
+  modelFamily?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type MutationSendDinoaiAgentMessageArgs = {
+  agentSessionId: Scalars['String']['input'];
+  message: Scalars['String']['input'];
+};
+
+
+export type MutationStopDinoaiAgentRunArgs = {
+  agentSessionId: Scalars['String']['input'];
 };
 
 
@@ -338,6 +485,44 @@ export type MutationUpdateUserAccountTypeArgs = {
 
 export type MutationDisableUserArgs = {
   uid: Scalars['String']['input'];
+};
+
+
+export type MutationSetModelFamilyArgs = {
+  name: Scalars['String']['input'];
+  provider?: InputMaybe<ModelProvider>;
+  model?: InputMaybe<Scalars['String']['input']>;
+  isDefault?: InputMaybe<Scalars['Boolean']['input']>;
+  settings?: InputMaybe<Array<IntegrationSettingInput>>;
+  secrets?: InputMaybe<Array<IntegrationSettingInput>>;
+};
+
+
+export type MutationRemoveModelFamilyArgs = {
+  name: Scalars['String']['input'];
+};
+
+
+export type MutationTestModelFamilyArgs = {
+  name: Scalars['String']['input'];
+};
+
+
+export type MutationSetAgentPolicyArgs = {
+  policy: AgentPolicyInput;
+};
+
+
+export type MutationSetMcpServerArgs = {
+  name: Scalars['String']['input'];
+  url?: InputMaybe<Scalars['String']['input']>;
+  tools?: InputMaybe<Array<Scalars['String']['input']>>;
+  headers?: InputMaybe<Array<IntegrationSettingInput>>;
+};
+
+
+export type MutationRemoveMcpServerArgs = {
+  name: Scalars['String']['input'];
 };
 
 
@@ -959,6 +1144,247 @@ export type Workspaces = {
   workspaces: Array<Workspace>;
 };
 
+export type ModelProvider =
+  | 'ANTHROPIC'
+  | 'OPENAI'
+  | 'GOOGLE'
+  | 'BEDROCK'
+  /** Any server that speaks OpenAI's dialect, such as Ollama, llama.cpp, LM Studio or vLLM. */
+  | 'OPENAI_COMPATIBLE';
+
+export type ModelFamily = {
+  name: Scalars['String']['output'];
+  provider: ModelProvider;
+  model: Scalars['String']['output'];
+  /** Answers where an agent names no family, or one that there is not. */
+  isDefault: Scalars['Boolean']['output'];
+  settings: Array<IntegrationSetting>;
+  secretNames: Array<Scalars['String']['output']>;
+};
+
+export type ModelFamilies = {
+  ok: Scalars['Boolean']['output'];
+  families: Array<ModelFamily>;
+};
+
+export type ModelFamilyTest = {
+  /** Whether the model answered with the tool call that it was asked for. */
+  ok: Scalars['Boolean']['output'];
+  text: Scalars['String']['output'];
+};
+
+export type AgentPolicy = {
+  ok: Scalars['Boolean']['output'];
+  /** Null: every tool. Otherwise these alone, whatever a file says. */
+  tools: Maybe<Array<Scalars['String']['output']>>;
+  /** Every tool that there is, for choosing. */
+  knownTools: Array<Scalars['String']['output']>;
+  /** Hosts that the shell's sandbox reaches; none: no network. */
+  egressHosts: Array<Scalars['String']['output']>;
+  /** Of one turn; null is the deployment's limit. */
+  maxSteps: Maybe<Scalars['Int']['output']>;
+  maxSeconds: Maybe<Scalars['Int']['output']>;
+  /** Of a session with all that it calls. */
+  maxTokens: Maybe<Scalars['Float']['output']>;
+  maxCostDollars: Maybe<Scalars['Float']['output']>;
+  /** Who the commits are by; empty is the service. */
+  commitName: Scalars['String']['output'];
+  commitEmail: Scalars['String']['output'];
+};
+
+export type AgentPolicyInput = {
+  /** An empty list is no tool at all. To allow every tool again: allTools. */
+  tools?: InputMaybe<Array<Scalars['String']['input']>>;
+  allTools?: InputMaybe<Scalars['Boolean']['input']>;
+  egressHosts?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** 0 takes the workspace's own limit away; here and below. */
+  maxSteps?: InputMaybe<Scalars['Int']['input']>;
+  maxSeconds?: InputMaybe<Scalars['Int']['input']>;
+  maxTokens?: InputMaybe<Scalars['Float']['input']>;
+  maxCostDollars?: InputMaybe<Scalars['Float']['input']>;
+  commitName?: InputMaybe<Scalars['String']['input']>;
+  commitEmail?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type McpServer = {
+  name: Scalars['String']['output'];
+  url: Scalars['String']['output'];
+  /** Null: every tool that it offers. */
+  tools: Maybe<Array<Scalars['String']['output']>>;
+  headerNames: Array<Scalars['String']['output']>;
+};
+
+export type McpServers = {
+  ok: Scalars['Boolean']['output'];
+  servers: Array<McpServer>;
+};
+
+export type DinoAiAgentUsage = {
+  /** Model calls of the present turn. */
+  steps: Scalars['Int']['output'];
+  /** Of the whole session. A Float because there may be more than an Int holds. */
+  tokensIn: Scalars['Float']['output'];
+  tokensOut: Scalars['Float']['output'];
+  /** By the prices of the model family; 0 where none are given. */
+  costDollars: Scalars['Float']['output'];
+};
+
+export type DinoAiAgentStepKind =
+  /** What a person, a parent or the service wrote. */
+  | 'MESSAGE'
+  /** One answer of the model. */
+  | 'MODEL'
+  | 'TOOL'
+  /** A session of another agent that was called. */
+  | 'CHILD'
+  | 'STATUS'
+  | 'BUDGET'
+  /** From here on a summary stands for what was before. */
+  | 'COMPACTION'
+  | 'NOTE';
+
+export type DinoAiAgentStep = {
+  id: Scalars['Int']['output'];
+  /** Give the largest one as `after` to read what came since; a tool that was running comes again when it has ended. */
+  seq: Scalars['Int']['output'];
+  /** Unix epoch seconds with fraction, as for messages. */
+  ts: Scalars['Float']['output'];
+  /** Null while it goes on, and for what takes no time. */
+  seconds: Maybe<Scalars['Float']['output']>;
+  turn: Scalars['Int']['output'];
+  kind: DinoAiAgentStepKind;
+  title: Scalars['String']['output'];
+  text: Scalars['String']['output'];
+  /** Empty unless it is a tool. */
+  tool: Scalars['String']['output'];
+  /** Names the call in dinoaiAgentToolOutput. */
+  call: Scalars['String']['output'];
+  /** The arguments, as JSON; empty unless includeToolIo. */
+  input: Scalars['String']['output'];
+  /** Empty unless includeToolIo. */
+  output: Scalars['String']['output'];
+  /** How long the whole output is. */
+  outputChars: Scalars['Int']['output'];
+  isRunning: Scalars['Boolean']['output'];
+  isError: Scalars['Boolean']['output'];
+  childSessionId: Maybe<Scalars['String']['output']>;
+  /** Empty unless a model answered. */
+  model: Scalars['String']['output'];
+  tokensIn: Scalars['Int']['output'];
+  tokensOut: Scalars['Int']['output'];
+};
+
+export type DinoAiAgentSession = {
+  agentSessionId: Scalars['String']['output'];
+  agent: Scalars['String']['output'];
+  status: DinoAiAgentRunStatus;
+  reason: Scalars['String']['output'];
+  turn: Scalars['Int']['output'];
+  model: Scalars['String']['output'];
+  startedBy: Scalars['String']['output'];
+  parentSessionId: Maybe<Scalars['String']['output']>;
+  rootSessionId: Scalars['String']['output'];
+  branch: Scalars['String']['output'];
+  pullRequest: Scalars['String']['output'];
+  createdDttm: Scalars['Timestamp']['output'];
+  startDttm: Maybe<Scalars['Timestamp']['output']>;
+  endDttm: Maybe<Scalars['Timestamp']['output']>;
+  usage: DinoAiAgentUsage;
+};
+
+export type DinoAiAgentSessions = {
+  ok: Scalars['Boolean']['output'];
+  sessions: Array<DinoAiAgentSession>;
+  totalCount: Scalars['Int']['output'];
+};
+
+export type DinoAiAgentSessionFilter = {
+  agent?: InputMaybe<Scalars['String']['input']>;
+  status?: InputMaybe<DinoAiAgentRunStatus>;
+  parentSessionId?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type DinoAiAgentToolOutput = {
+  ok: Scalars['Boolean']['output'];
+  text: Scalars['String']['output'];
+};
+
+export type DinoAiAgentToolMode =
+  | 'ALLOWLIST'
+  | 'DENYLIST';
+
+export type DinoAiAgentFinding = {
+  /** A fault keeps the agent from being run; a warning stops nothing. */
+  isFault: Scalars['Boolean']['output'];
+  line: Maybe<Scalars['Int']['output']>;
+  column: Maybe<Scalars['Int']['output']>;
+  message: Scalars['String']['output'];
+};
+
+export type DinoAiAgentDefinition = {
+  name: Scalars['String']['output'];
+  /** Empty for a built-in agent. */
+  file: Scalars['String']['output'];
+  builtIn: Scalars['Boolean']['output'];
+  /** False when the file has faults: then it cannot be run, and the texts below are empty. */
+  ok: Scalars['Boolean']['output'];
+  version: Scalars['String']['output'];
+  role: Scalars['String']['output'];
+  goal: Scalars['String']['output'];
+  backstory: Scalars['String']['output'];
+  modelFamily: Scalars['String']['output'];
+  environment: Scalars['String']['output'];
+  /** Null without a `tools` block. */
+  toolMode: Maybe<DinoAiAgentToolMode>;
+  tools: Array<Scalars['String']['output']>;
+  slackChannel: Scalars['String']['output'];
+  squad: Array<Scalars['String']['output']>;
+  findings: Array<DinoAiAgentFinding>;
+};
+
+export type DinoAiAgentDefinitions = {
+  ok: Scalars['Boolean']['output'];
+  /** The commit that the files were read at; empty when there are none. */
+  commitHash: Scalars['String']['output'];
+  /** Why the files could not be read, or may be old; empty when all is well. */
+  warning: Scalars['String']['output'];
+  agents: Array<DinoAiAgentDefinition>;
+};
+
+export type DinoAiAgentChange = {
+  agentSessionId: Scalars['String']['output'];
+  status: DinoAiAgentRunStatus;
+  reason: Scalars['String']['output'];
+  /** Those that came since the last change; all of them in the first. */
+  messages: Array<DinoAiAgentMessage>;
+  childSessionIds: Array<Scalars['String']['output']>;
+  usage: DinoAiAgentUsage;
+};
+
+export type HealingState =
+  | 'WAITING'
+  | 'STARTED'
+  /** Its pull request is open. */
+  | 'PROPOSED'
+  | 'ENDED'
+  | 'REFUSED';
+
+export type HealingRequest = {
+  id: Scalars['Int']['output'];
+  runId: Scalars['Int']['output'];
+  agent: Scalars['String']['output'];
+  state: HealingState;
+  /** Empty until it is started. */
+  agentSessionId: Scalars['String']['output'];
+  /** Why it was refused, how it ended, or the address of the pull request. */
+  reason: Scalars['String']['output'];
+};
+
+export type HealingRequests = {
+  ok: Scalars['Boolean']['output'];
+  requests: Array<HealingRequest>;
+};
+
 export type DeliveryState =
   | 'WAITING'
   | 'DELIVERED'
@@ -1184,6 +1610,8 @@ export type Subscription = {
   boltRunState: Maybe<BoltRunChange>;
   /** The batches of boltCommandLogs from the cursor on, as they come; ends with the log. */
   boltCommandLog: Maybe<BoltCommandLogs>;
+  /** The session as it is, then after each change; ends with the turn. */
+  dinoaiAgentRunState: Maybe<DinoAiAgentChange>;
 };
 
 
@@ -1195,6 +1623,11 @@ export type SubscriptionBoltRunStateArgs = {
 export type SubscriptionBoltCommandLogArgs = {
   commandId: Scalars['Int']['input'];
   cursor?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type SubscriptionDinoaiAgentRunStateArgs = {
+  agentSessionId: Scalars['String']['input'];
 };
 
 export type BoltLogMatch = {

@@ -12,3 +12,9 @@ export function parseShowInactive(actor: Actor, showInactive: boolean): 'exclude
   if (!showInactive) return 'exclude'
   return keyClientOf(actor) === 'paradime' ? 'only' : 'include'
 }
+
+/** Who wrote a message of a session that a person did not write. */
+export const presentAgentRole = (actor: Actor): string => (keyClientOf(actor) === 'paradime' ? 'agent' : 'assistant')
+
+/** Existing clients know a session that was stopped; to everyone else it failed, and its last message says who stopped it. */
+export const knowsStopped = (actor: Actor): boolean => keyClientOf(actor) === 'paradime'

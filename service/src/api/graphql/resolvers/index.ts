@@ -1,5 +1,8 @@
 // Every operation that is served, by area. A name that contract/ lacks, or that contract/ has and this lacks, stops
 // the service at its start.
+import type { AgentDeps } from '../../../app/agent-later.ts'
+import { agentSettingResolvers } from './agent-settings.ts'
+import { agentResolvers } from './agents.ts'
 import { auditResolvers } from './audit.ts'
 import { deliveryResolvers } from './deliveries.ts'
 import { environmentResolvers } from './environments.ts'
@@ -16,7 +19,14 @@ import { userResolvers } from './users.ts'
 import { webhookResolvers } from './webhooks.ts'
 import { workspaceResolvers } from './workspaces.ts'
 
-export const resolvers = {
+/** What some of them stand on beside the context. */
+export interface ResolverDeps {
+  readonly agents: AgentDeps
+}
+
+export const createResolvers = ({ agents }: ResolverDeps) => ({
+  ...agentResolvers(agents),
+  ...agentSettingResolvers(agents),
   ...auditResolvers,
   ...deliveryResolvers,
   ...environmentResolvers,
@@ -32,4 +42,4 @@ export const resolvers = {
   ...userResolvers,
   ...webhookResolvers,
   ...workspaceResolvers,
-}
+})
