@@ -70,7 +70,16 @@ export const EVENTS = {
   message_template_updated: { id: 105, source: 'integrations' },
   message_template_deleted: { id: 106, source: 'integrations' },
   pull_request_allowed: { id: 110, source: 'runs' },
+  agent_triggered: { id: 120, source: 'agents' },
+  agent_message_sent: { id: 121, source: 'agents' },
+  agent_stopped: { id: 122, source: 'agents' },
+  agent_tool_used: { id: 123, source: 'agents' },
   agent_policy_changed: { id: 130, source: 'agents' },
+  model_family_set: { id: 131, source: 'agents' },
+  model_family_removed: { id: 132, source: 'agents' },
+  model_family_tested: { id: 133, source: 'agents' },
+  mcp_server_set: { id: 135, source: 'agents' },
+  mcp_server_removed: { id: 136, source: 'agents' },
 } as const satisfies Readonly<Record<string, { id: number; source: EventSource }>>
 
 export type EventType = keyof typeof EVENTS

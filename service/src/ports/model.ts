@@ -5,6 +5,7 @@
 //   2. It rejects with a ModelFault: `again` for what may pass (429, 5xx, a cut stream, no byte for too long), `refused`
 //      for what does not (401, 400, a context that is too long). The adapter does not try again: the loop does.
 //   3. Aborting `signal` rejects with its reason and closes the connection.
+import type { ModelAccess, ModelPrices } from '../domain/model-family.ts'
 
 export interface ToolDeclaration {
   readonly name: string
@@ -60,13 +61,6 @@ export interface ModelAnswer {
   readonly end: 'end' | 'calls' | 'length' | 'refused'
 }
 
-/** Microdollars of a million tokens. */
-export interface ModelPrices {
-  readonly input: number
-  readonly cached: number
-  readonly output: number
-}
-
 export interface Model {
   /** Of the family, as shown with every answer. */
   readonly name: string
@@ -82,26 +76,6 @@ export interface Models {
   /** An unknown or empty family gives the default one with a warning, the scripted model where none is set up. */
   choose(workspaceId: number, family: string): Promise<{ readonly family: string; readonly warning: string | null }>
   open(workspaceId: number, family: string): Promise<Model>
-}
-
-/** The family of the scripted model, which needs nothing to be set up. No other can have its name. */
-export const SCRIPTED_FAMILY = 'scripted'
-
-export type ModelProvider = 'anthropic' | 'openai' | 'google' | 'bedrock' | 'openai_compatible'
-
-/** What it takes to reach a model. */
-export interface ModelAccess {
-  readonly provider: ModelProvider
-  readonly model: string
-  /** Empty: the provider's own. */
-  readonly address: string
-  /** Of Bedrock. */
-  readonly region: string
-  readonly contextTokens: number
-  readonly maxOutputTokens: number
-  readonly prices: ModelPrices | null
-  /** `apiKey`, or `accessKeyId` and `secretAccessKey` of Bedrock. Never in a log, a fault or an answer. */
-  readonly secrets: Readonly<Record<string, string>>
 }
 
 /** Makes the client; nothing is called and no package loaded before the first question. Null: the scripted model. */

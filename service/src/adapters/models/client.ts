@@ -1,6 +1,7 @@
 // A model of a provider behind the Vercel AI SDK, of which one call is used: one question, streamed, no tool executed, no
 // retry, one step. The packages are loaded at the first question.
-import type { Model, ModelAccess, ModelAnswer, ModelCall, ModelRequest, ModelUsage } from '../../ports/model.ts'
+import type { ModelAccess } from '../../domain/model-family.ts'
+import type { Model, ModelAnswer, ModelCall, ModelRequest, ModelUsage } from '../../ports/model.ts'
 import { ModelFault } from '../../ports/model.ts'
 import type { Fetch } from '../outgoing-fetch.ts'
 import { sdkMessages, sdkTools } from './conversation.ts'

@@ -1,7 +1,7 @@
 // The providers' packages, each loaded when it is first used. Everything that they would take from the environment of
 // the service (keys, addresses) is given to them here: a workspace reaches models with its own keys alone.
 import type { LanguageModel } from 'ai'
-import type { ModelAccess, ModelProvider } from '../../ports/model.ts'
+import type { ModelAccess, ModelProvider } from '../../domain/model-family.ts'
 import type { Fetch } from '../outgoing-fetch.ts'
 
 /** An object, never the name of a model: a name would be looked up at a gateway on the internet. */

@@ -1,7 +1,7 @@
 // The model of a workspace that has none: it follows a plan for each agent (plan.ts) and uses the real tools. The tests'
 // model as well.
+import { SCRIPTED_FAMILY } from '../../../domain/model-family.ts'
 import type { Model } from '../../../ports/model.ts'
-import { SCRIPTED_FAMILY } from '../../../ports/model.ts'
 import { assistantPlan } from './assistant.ts'
 import { explainerPlan } from './explainer.ts'
 import { followPlan, type Plan } from './plan.ts'
