@@ -182,7 +182,7 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
   },
   sendDinoaiAgentMessage: { agentSessionId: NO_SESSION, message: 'And then?' },
   stopDinoaiAgentRun: { agentSessionId: NO_SESSION },
-  listHealingRequests: { limit: 10 },
+  listHealingRequests: { state: 'PROPOSED', offset: 0, limit: 10 },
   setModelFamily: {
     ...{ name: 'large', provider: 'OPENAI_COMPATIBLE', model: 'qwen3', isDefault: true },
     settings: [{ name: 'baseUrl', value: 'https://models.example.com/v1' }],
@@ -197,7 +197,7 @@ export const argumentsIn = (workspaceUid: string): Readonly<Record<string, Argum
     },
   },
   setMcpServer: {
-    ...{ name: 'docs', url: 'https://mcp.example.com/x', tools: ['search'] },
+    ...{ name: 'docs', url: 'https://mcp.example.com/x', tools: ['search'], allTools: false },
     headers: [{ name: 'Authorization', value: 'Bearer long-enough' }],
   },
   removeMcpServer: { name: 'nowhere' },

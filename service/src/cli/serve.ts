@@ -68,7 +68,18 @@ What the run did, with its output:
     -H 'X-Service-Workspace: ${first.workspaceUid}' \\
     -d '{"query":"{ boltRunStatus(runId: ${first.runId}) { state commands { command stdout returnCode } } }"}'
 
-Its files, and more: sign in and open ${url}/graphiql
+Its schedule "customers" fails on purpose. An agent explains why, with no model set up:
+
+  npx yardmaster agents run explainer --wait
+
+or, over the API, then ask again with the agentSessionId that it gives:
+
+  curl -s ${url}/graphql -H 'Content-Type: application/json' \\
+    -H 'Authorization: Bearer ${first.key}' \\
+    -H 'X-Service-Workspace: ${first.workspaceUid}' \\
+    -d '{"query":"mutation { triggerDinoaiAgentRun(agent: \\"explainer\\") { agentSessionId status } }"}'
+
+Files of runs, and more: sign in and open ${url}/graphiql
 
 `
 }

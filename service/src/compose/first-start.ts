@@ -1,5 +1,5 @@
 // The first start on an empty database makes something to look at: an account, a workspace with a repository that is
-// really there, a schedule whose first run is on its way, an administrator, a key. `yardmaster setup` before it, or demo: false, leaves all of this out.
+// really there, schedules whose first runs are on their way, agents, an administrator, a key. `yardmaster setup` before it, or demo: false, leaves all of this out.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDemoRepository } from '../adapters/demo-repository.ts'
@@ -60,6 +60,16 @@ async function makeDemo(app: App, repository: string, keyFile: string): Promise<
     commands: ['sh scripts/hello.sh', 'sh scripts/count.sh', 'sh scripts/report.sh'],
   })
   const { runId } = await triggerRun(inWorkspace, { slug: scheduleSlug, reason: 'The first start of the service' })
+  // One that fails, so that an agent has something to explain.
+  const customers = await createSchedule(inWorkspace, {
+    name: 'customers',
+    schedule: 'OFF',
+    environment: environment.slug,
+    description: 'Fails until somebody adds data/customers.csv. Ask the agent explainer why.',
+    ownerEmail: ADMIN_EMAIL,
+    commands: ['sh scripts/customers.sh'],
+  })
+  await triggerRun(inWorkspace, { slug: customers.slug, reason: 'The first start of the service' })
   const { key } = await createApiKey(system, {
     name: 'first key',
     kind: 'account',

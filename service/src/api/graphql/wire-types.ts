@@ -254,6 +254,8 @@ export type QueryDinoaiAgentToolOutputArgs = {
 
 
 export type QueryListHealingRequestsArgs = {
+  state?: InputMaybe<HealingState>;
+  offset?: InputMaybe<Scalars['Int']['input']>;
   limit?: InputMaybe<Scalars['Int']['input']>;
 };
 
@@ -329,7 +331,7 @@ export type Mutation = {
   testModelFamily: Maybe<ModelFamilyTest>;
   /** What is left out or null stays as it is. */
   setAgentPolicy: Maybe<Ok>;
-  /** Adds the server, or changes it: what is left out or null stays as it is. Another address needs the headers again. */
+  /** Adds the server, or changes it: what is left out or null stays as it is. Headers are given all together, and again for another address. */
   setMcpServer: Maybe<Ok>;
   removeMcpServer: Maybe<Ok>;
   /** A new series of tries, at once, under the same id. */
@@ -517,6 +519,7 @@ export type MutationSetMcpServerArgs = {
   name: Scalars['String']['input'];
   url?: InputMaybe<Scalars['String']['input']>;
   tools?: InputMaybe<Array<Scalars['String']['input']>>;
+  allTools?: InputMaybe<Scalars['Boolean']['input']>;
   headers?: InputMaybe<Array<IntegrationSettingInput>>;
 };
 
@@ -1364,25 +1367,36 @@ export type DinoAiAgentChange = {
 export type HealingState =
   | 'WAITING'
   | 'STARTED'
-  /** Its pull request is open. */
+  /** A branch is pushed, or a pull request open. */
   | 'PROPOSED'
   | 'ENDED'
   | 'REFUSED';
 
 export type HealingRequest = {
   id: Scalars['Int']['output'];
+  scheduleSlug: Scalars['String']['output'];
+  scheduleName: Scalars['String']['output'];
   runId: Scalars['Int']['output'];
+  /** Empty is the usual one. */
   agent: Scalars['String']['output'];
   state: HealingState;
   /** Empty until it is started. */
   agentSessionId: Scalars['String']['output'];
-  /** Why it was refused, how it ended, or the address of the pull request. */
+  /** Why it was refused, or how it ended. */
   reason: Scalars['String']['output'];
+  /** What was pushed; empty when nothing was. */
+  branch: Scalars['String']['output'];
+  /** Its address; empty when there is none. */
+  pullRequest: Scalars['String']['output'];
+  createdDttm: Scalars['Timestamp']['output'];
+  proposedDttm: Maybe<Scalars['Timestamp']['output']>;
+  endDttm: Maybe<Scalars['Timestamp']['output']>;
 };
 
 export type HealingRequests = {
   ok: Scalars['Boolean']['output'];
   requests: Array<HealingRequest>;
+  totalCount: Scalars['Int']['output'];
 };
 
 export type DeliveryState =

@@ -2,7 +2,7 @@
 
 import type { ListedAgent } from '../../../app/agent-definitions.ts'
 import type { AgentMessage, AgentStep } from '../../../app/agent-later.ts'
-import type { Healing } from '../../../app/healing-queries.ts'
+import type { ListedHealing } from '../../../app/healing.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import type { AgentSession, AgentStatus, SessionActor } from '../../../domain/agent-session.ts'
 import type {
@@ -14,7 +14,6 @@ import type {
   DinoAiAgentStepKind,
   DinoAiAgentUsage,
   HealingRequest,
-  HealingState,
 } from '../wire-types.ts'
 import { knowsStopped, presentAgentRole } from './client.ts'
 import { presentTime } from './schedule.ts'
@@ -144,11 +143,18 @@ export const presentDefinition = ({
   })),
 })
 
-export const presentHealing = (one: Healing): HealingRequest => ({
+export const presentHealing = (one: ListedHealing): HealingRequest => ({
   id: one.id,
+  scheduleSlug: one.scheduleSlug,
+  scheduleName: one.scheduleName,
   runId: one.runId,
   agent: one.agent,
-  state: one.state.toUpperCase() as Uppercase<Healing['state']> satisfies HealingState,
+  state: one.state.toUpperCase() as Uppercase<ListedHealing['state']>,
   agentSessionId: one.session,
   reason: one.reason,
+  branch: one.branch,
+  pullRequest: one.pullRequest,
+  createdDttm: one.createdAt,
+  proposedDttm: one.proposedAt,
+  endDttm: one.endedAt,
 })

@@ -2,6 +2,7 @@ import type { AgentDeps } from '../../../app/agent-later.ts'
 import * as later from '../../../app/agent-later.ts'
 import { getAgentPolicy, setAgentPolicy } from '../../../app/agent-policy.ts'
 import type { Context } from '../../../app/context.ts'
+import * as servers from '../../../app/mcp-servers.ts'
 import { parseProvider, presentMcpServer, presentModelFamily, presentPolicy } from '../present/agent-settings.ts'
 import { valuesOf } from '../present/integration.ts'
 import type {
@@ -64,19 +65,20 @@ export const agentSettingResolvers = ({ models }: AgentDeps) => ({
     return { ok: true }
   },
   async listMcpServers(ctx: Context): Promise<McpServers> {
-    return { ok: true, servers: (await later.listMcpServers(ctx)).map(presentMcpServer) }
+    return { ok: true, servers: (await servers.listMcpServers(ctx)).map(presentMcpServer) }
   },
   async setMcpServer(ctx: Context, args: MutationSetMcpServerArgs): Promise<Ok> {
-    await later.setMcpServer(ctx, {
+    const tools = args.allTools === true ? null : args.tools
+    await servers.setMcpServer(ctx, {
       name: args.name,
-      url: args.url ?? undefined,
-      tools: args.tools ?? undefined,
-      headers: valuesOf(args.headers),
+      url: args.url ?? null,
+      ...(tools !== undefined && (tools !== null || args.allTools === true) && { tools }),
+      headers: args.headers == null ? null : valuesOf(args.headers),
     })
     return { ok: true }
   },
   async removeMcpServer(ctx: Context, args: MutationRemoveMcpServerArgs): Promise<Ok> {
-    await later.removeMcpServer(ctx, args.name)
+    await servers.removeMcpServer(ctx, args.name)
     return { ok: true }
   },
 })

@@ -12,7 +12,7 @@ import {
 import { watchAgentSession } from '../../../app/agent-live.ts'
 import type { Context } from '../../../app/context.ts'
 import { workspaceOf } from '../../../app/context.ts'
-import { listHealingRequests } from '../../../app/healing-queries.ts'
+import { listHealings } from '../../../app/healing.ts'
 import {
   parseAgentStatus,
   presentAgentSession,
@@ -34,6 +34,7 @@ import type {
   DinoAiAgentToolOutput,
   DinoAiAgentTriggered,
   HealingRequests,
+  HealingState,
   MutationSendDinoaiAgentMessageArgs,
   MutationStopDinoaiAgentRunArgs,
   MutationTriggerDinoaiAgentRunArgs,
@@ -113,7 +114,13 @@ export const agentResolvers = (deps: AgentDeps) => ({
     return { ok: true, text }
   },
   async listHealingRequests(ctx: Context, args: QueryListHealingRequestsArgs): Promise<HealingRequests> {
-    return { ok: true, requests: (await listHealingRequests(ctx, args.limit ?? null)).map(presentHealing) }
+    const { healings, totalCount } = await listHealings(ctx, {
+      scheduleSlug: null,
+      state: args.state == null ? null : (args.state.toLowerCase() as Lowercase<HealingState>),
+      offset: args.offset ?? null,
+      limit: args.limit ?? null,
+    })
+    return { ok: true, requests: healings.map(presentHealing), totalCount }
   },
   async dinoaiAgentRunState(
     ctx: Context,
