@@ -51,6 +51,11 @@ create table agent_session (
   worker_id          text,
   lease_until        timestamptz,
   stop_requested_at  timestamptz,
+  -- Running, in no process: it is taken again when a child has ended.
+  waits_for_child    boolean not null default false,
+  -- Of the journal. Both move in the statement that writes to it, so that no two records get the same.
+  last_seq           integer not null default 0,
+  last_ts            bigint not null default 0,
   -- How often a worker was lost while this was the last record of the journal.
   lost_at_seq        integer not null default 0,
   lost_count         integer not null default 0,
@@ -58,7 +63,8 @@ create table agent_session (
   foreign key (workspace_id, environment_id) references environment (workspace_id, id),
   check ((status in ('queued', 'running')) = (ended_at is null)),
   check ((worker_id is null) = (lease_until is null)),
-  check (worker_id is null or status = 'running')
+  check (worker_id is null or status = 'running'),
+  check (not waits_for_child or (status = 'running' and worker_id is null))
 );
 create index agent_session_list on agent_session (workspace_id, created_at desc, id);
 create index agent_session_waiting on agent_session (queued_at) where status = 'queued';
@@ -163,3 +169,13 @@ create table mcp_server_secret (
   primary key (server_id, name),
   foreign key (workspace_id, server_id) references mcp_server (workspace_id, id) on delete cascade
 );
+
+-- What came of a request for healing: the branch that was pushed, and the pull request where one was opened.
+alter table healing_request add column branch text not null default '';
+alter table healing_request add column pull_request text not null default '';
+alter table healing_request add column proposed_at timestamptz;
+-- Those of before were proposed by nobody that could be asked again.
+update healing_request set proposed_at = created_at where state = 'proposed';
+alter table healing_request add check (state <> 'proposed' or proposed_at is not null);
+create index healing_of_session on healing_request (workspace_id, session) where state = 'proposed';
+create index healing_list on healing_request (workspace_id, id);

@@ -7,7 +7,16 @@ import { healingStarter } from '../engine/healing.ts'
 import { runEvents } from '../engine/run-events.ts'
 import type { Healer } from '../ports/healer.ts'
 import * as healing from '../store/healing.ts'
-import { healingEnded, healingProposed, selfHealingHandler } from './healing.ts'
+import {
+  freeForgotten,
+  healingEnded,
+  healingProposed,
+  listHealings,
+  PROPOSED_BRANCH_DAYS,
+  PROPOSED_PULL_REQUEST_DAYS,
+  proposalDecided,
+  selfHealingHandler,
+} from './healing.ts'
 import { finishRun } from './runs.ts'
 
 let r: TestRuns
@@ -106,7 +115,8 @@ test('a cause that is worked on, or whose mend is proposed, is not asked about a
   await follow(healer)
   assert.equal(await of(again), null)
   const { id } = (await of(first))!
-  await r.unit((unit) => healingProposed(unit, id, 'https://git.example.com/pulls/1'))
+  const pullRequest = 'https://git.example.com/pulls/1'
+  await r.unit((unit) => healingProposed(unit, id, { session: 's', branch: 'agent/s/mend', pullRequest }))
   const proposed = [await failed(one, 'shared cause'), await failed(other, 'shared cause')]
   await follow(healer)
   for (const runId of proposed) assert.equal(await of(runId), null)
@@ -160,4 +170,88 @@ test('one that cannot be started stands in no other one’s way and is tried aga
   )
   await start(fakeHealer())
   assert.equal((await of(broken))!.state, 'started')
+})
+
+test('one that keeps failing to start is asked about less and less often', async () => {
+  await start(fakeHealer())
+  await failed(await healed(), 'keeps failing')
+  let asked = 0
+  const healer = fakeHealer(() => {
+    asked++
+    throw new Error('away')
+  })
+  await follow(healer)
+  const starter = healingStarter(r.t.app, healer)
+  for (let look = 0; look < 20; look++) await starter.runOnce()
+  assert.equal(asked, 1)
+  await start(fakeHealer())
+})
+
+const SESSION = 'abcdefgh12345678'
+
+/** A request whose session proposed a mend; gives it. */
+async function proposed(command: string, session: string, pullRequest = ''): Promise<healing.Healing> {
+  const runId = await failed(await healed(), command)
+  await follow(fakeHealer())
+  await start(fakeHealer())
+  const { id } = (await of(runId))!
+  await r.unit((unit) => healingProposed(unit, id, { session, branch: `agent/${session}/mend`, pullRequest }))
+  return (await of(runId))!
+}
+
+test('a pull request that is merged or closed frees its cause; one of a fork, of another branch or workspace does not', async () => {
+  const request = await proposed('decided', SESSION, 'https://git.example.com/pulls/5')
+  const headBranch = `agent/${SESSION}/mend`
+  const other = await r.t.workspace()
+  const decide = (pull: object, workspaceId = r.workspace.id) =>
+    r.unit((unit) => proposalDecided(unit, workspaceId, { headBranch, isFork: false, number: 5, ...pull }, 'closed'))
+  await decide({ isFork: true })
+  await decide({ headBranch: 'feature' })
+  await decide({ headBranch: 'agent/zzzzzzzz12345678/mend' })
+  await decide({}, other.id)
+  assert.equal((await of(request.runId))!.state, 'proposed')
+  await decide({})
+  const ended = (await of(request.runId))!
+  assert.deepEqual([ended.state, ended.reason], ['ended', '#5 was closed.'])
+  const again = await failed(await healed(), 'decided')
+  await follow(fakeHealer())
+  assert.equal((await of(again))!.state, 'waiting')
+  await start(fakeHealer())
+})
+
+test('a branch without a pull request keeps its cause for a week, a pull request for a month', async () => {
+  const [branch, pull] = [
+    await proposed('forgotten branch', 'branchbranch1234'),
+    await proposed('forgotten pull request', 'pullpullpull1234', 'https://git.example.com/pulls/6'),
+  ]
+  const states = async () => [(await of(branch.runId))!.state, (await of(pull.runId))!.state]
+  const age = (days: number) =>
+    sql`update healing_request set proposed_at = clock_timestamp() - ${days}::integer * interval '1 day'
+      where id = any (${[branch.id, pull.id]}::int[])`.execute(r.t.app.db)
+  await age(PROPOSED_BRANCH_DAYS - 1)
+  assert.equal(await freeForgotten(r.t.app), 0)
+  await age(PROPOSED_BRANCH_DAYS)
+  assert.equal(await freeForgotten(r.t.app), 1)
+  assert.deepEqual(await states(), ['ended', 'proposed'])
+  await age(PROPOSED_PULL_REQUEST_DAYS)
+  assert.equal(await freeForgotten(r.t.app), 1)
+  assert.deepEqual(await states(), ['ended', 'ended'])
+})
+
+test('healings are listed newest first, by schedule and state, in pages, of one workspace', async () => {
+  const schedule = await healed()
+  const runId = await failed(schedule, 'listed')
+  await follow(fakeHealer())
+  const all = { scheduleSlug: null, state: null, offset: null, limit: null }
+  const { healings, totalCount } = await listHealings(r.ctx, all)
+  assert.ok(totalCount > 5)
+  assert.equal(healings.length, totalCount)
+  assert.deepEqual([healings[0]!.runId, healings[0]!.scheduleSlug], [runId, schedule.slug])
+  const waiting = await listHealings(r.ctx, { ...all, scheduleSlug: schedule.slug, state: 'waiting' })
+  assert.deepEqual([waiting.totalCount, waiting.healings[0]!.runId], [1, runId])
+  const second = await listHealings(r.ctx, { ...all, offset: 1, limit: 1 })
+  assert.deepEqual([second.totalCount, second.healings[0]!.id], [totalCount, healings[1]!.id])
+  assert.equal((await listHealings(r.t.inside(await r.t.workspace()), all)).totalCount, 0)
+  await assert.rejects(listHealings(r.ctx, { ...all, limit: 0 }), /limit: 1 to 1000/)
+  await start(fakeHealer())
 })

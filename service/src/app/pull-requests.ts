@@ -10,6 +10,7 @@ import * as pulls from '../store/pull-requests.ts'
 import * as runs from '../store/runs.ts'
 import type { Context } from './context.ts'
 import { workspaceOf } from './context.ts'
+import { proposalDecided } from './healing.ts'
 import type { AuditPlace, Unit } from './mutate.ts'
 import { mutate } from './mutate.ts'
 import { tellOfWaitingFork } from './pull-request-results.ts'
@@ -57,6 +58,7 @@ async function ended(
   const before = await pulls.lock(unit.db, workspace.id, pull)
   if (before?.state === state) return []
   await pulls.save(unit.db, workspace.id, pull, state)
+  await proposalDecided(unit, workspace.id, pull, state)
   if (state === 'closed') return []
   const waiting = (await pulls.listCandidates(unit.db, workspace.id, 'merge')).filter(
     (one) => repositoryOf(one.repositoryUrl) === pull.repository && one.branch === pull.baseBranch,

@@ -96,6 +96,21 @@ export type AgentEventBody =
 
 export type AgentEventKind = AgentEventBody['kind']
 
+/** Records that show that a turn goes on. Notes, and messages that somebody sends meanwhile, do not. */
+export const PROGRESS_KINDS = [
+  'assistant',
+  'tool_start',
+  'tool_end',
+  'child_started',
+  'child_result',
+  'compaction',
+  'budget',
+] as const satisfies readonly AgentEventKind[]
+
+/** What people read: the session can be written to for a day after the last of these. */
+export const isMessage = (body: AgentEventBody): boolean =>
+  (body.kind === 'user_message' || body.kind === 'assistant') && body.text.trim() !== ''
+
 export type AgentEvent = AgentEventBody & {
   readonly seq: number
   /** Microseconds of the epoch, increasing within the session. */
@@ -149,3 +164,56 @@ export interface AgentSession {
 
 /** The prefix of every branch that the session may push. */
 export const branchPrefixOf = (sessionId: string): string => `agent/${sessionId}/`
+
+// --- what moves a session. Times are microseconds of the epoch, `nowUs` among them.
+
+export interface Standing {
+  readonly status: AgentStatus
+  readonly turn: number
+  readonly queuedUs: number
+  readonly lastMessageUs: number
+}
+
+/** `join`: the turn that waits or is going takes it in. `queue`: a new turn. */
+export type MessageDecision = { readonly kind: 'join' } | { readonly kind: 'queue' } | Refused
+interface Refused {
+  readonly kind: 'refused'
+  readonly reason: string
+}
+
+export function decideMessage(of: Standing, nowUs: number): MessageDecision {
+  if (of.status === 'expired')
+    return { kind: 'refused', reason: 'The session expired before it began: start a new one.' }
+  if (nowUs - of.lastMessageUs > MESSAGE_WINDOW_MS * 1000) {
+    return { kind: 'refused', reason: 'The last message of the session is more than 24 hours old: start a new one.' }
+  }
+  return { kind: isOver(of.status) ? 'queue' : 'join' }
+}
+
+/** `as it is`: it is over already, and stays what it is. */
+export const decideStop = (status: AgentStatus): 'stop' | 'as it is' => (isOver(status) ? 'as it is' : 'stop')
+
+export interface TurnEnd {
+  readonly status: Exclude<AgentStatus, 'queued' | 'running'>
+  readonly reason: string
+}
+
+/** A turn that no worker began in its time; null when it may wait on, or does not wait. */
+export function decideWait(of: Standing, nowUs: number): TurnEnd | null {
+  const limitMs = of.turn === 1 ? FIRST_TURN_WAIT_MS : LATER_TURN_WAIT_MS
+  if (of.status !== 'queued' || nowUs - of.queuedUs <= limitMs * 1000) return null
+  const reason = `No worker began it within ${limitMs / 60_000} minutes.`
+  return { status: of.turn === 1 ? 'expired' : 'failed', reason }
+}
+
+/** The worker is gone for the `losses`-th time while the journal stood still. Null: another one goes on. */
+export const decideLoss = (losses: number): TurnEnd | null =>
+  losses < MOST_LOSSES
+    ? null
+    : { status: 'failed', reason: `Its worker was lost ${losses} times at the same step: it is not tried again.` }
+
+/** A turn can end so from there: whatever else is asked for is a mistake of the caller. */
+export const mayFollow = (from: AgentStatus, to: AgentStatus): boolean => NEXT_STATUS[from].includes(to)
+
+/** The session that a branch belongs to, by its name; null for every other branch. */
+export const sessionOfBranch = (branch: string): string | null => /^agent\/([a-z0-9]{16})\/./.exec(branch)?.[1] ?? null

@@ -1,5 +1,5 @@
-// Which repositories are looked at for pull requests: those of schedules that take part, where the workspace's integration
-// says that it polls and has a token.
+// Which repositories are looked at for pull requests: those of schedules that take part, or that wait for the end of one
+// that mends them, where the workspace's integration says that it polls and has a token.
 import { sql } from 'kysely'
 import type { WorkspaceRef } from '../domain/actor.ts'
 import { GIT_APIS, type GitProvider } from '../domain/pull-request.ts'
@@ -36,7 +36,9 @@ export async function listPolled(db: Db, vault: Vault): Promise<PolledRepository
       w.id as "workspaceId", w.uid, w.name, w.agents, i.created_at as since, array(
         select distinct e.repository_url from schedule s join environment e on e.id = s.environment_id
         where s.workspace_id = w.id and s.deleted_at is null and not s.suspended and e.archived_at is null
-          and (s.trigger_on_merge or coalesce((s.turbo_ci ->> 'enabled')::boolean, false))) as urls
+          and (s.trigger_on_merge or coalesce((s.turbo_ci ->> 'enabled')::boolean, false)
+            or exists (select 1 from healing_request h where h.schedule_id = s.id and h.state = 'proposed'
+              and h.pull_request <> ''))) as urls
     from integration i join workspace w on w.id = i.workspace_id and w.archived_at is null
     where i.kind in ('github', 'gitlab') and i.removed_at is null and i.settings ->> 'poll' = 'yes'
       and (select scheduling from account limit 1)

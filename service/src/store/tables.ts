@@ -436,6 +436,9 @@ export interface HealingRequestTable {
   reason: Generated<string>
   created_at: Time
   ended_at: NullableTime
+  branch: Generated<string>
+  pull_request: Generated<string>
+  proposed_at: NullableTime
 }
 
 export interface ScheduleSyncTable {
@@ -529,6 +532,9 @@ export interface AgentSessionTable {
   worker_id: string | null
   lease_until: NullableTime
   stop_requested_at: NullableTime
+  waits_for_child: Generated<boolean>
+  last_seq: Generated<number>
+  last_ts: Generated<number>
   lost_at_seq: Generated<number>
   lost_count: Generated<number>
 }
