@@ -11,12 +11,13 @@ import type { Db } from '../store/database.ts'
 import { inTransaction } from '../store/database.ts'
 import * as idempotency from '../store/idempotency.ts'
 import type { Queue } from '../store/queue.ts'
-import type { Context } from './context.ts'
+import type { AppSettings, Context } from './context.ts'
 
 export interface Unit {
   readonly db: Db
   /** Jobs go out with the transaction: `queue.send(unit.db, …)`. */
   readonly queue: Queue
+  readonly settings: AppSettings
   /**
    * Writes an audit record with this transaction; of the context's workspace, by the context's actor, unless another
    * is named. Somebody who signs in becomes an actor only inside the transaction.
@@ -82,7 +83,7 @@ async function transact<T>(ctx: Context, work: (unit: Unit) => Promise<T>): Prom
     const record: Unit['record'] = (event, metadata, at, actor) => {
       entries.push(auditEntry(actor ?? ctx.actor, event, metadata, at ?? ctx.workspace ?? 'account'))
     }
-    const value = await work({ db: tx, queue: ctx.queue, record })
+    const value = await work({ db: tx, queue: ctx.queue, settings: ctx.settings, record })
     await audit.append(tx, ctx.vault, entries)
     return value
   })

@@ -123,6 +123,8 @@ export type SessionActor =
   | { readonly kind: 'person'; readonly personId: number; readonly email: string }
   | { readonly kind: 'key'; readonly keyId: number; readonly name: string; readonly email: string }
   | { readonly kind: 'service'; readonly name: string }
+  /** Whoever works on the host with the command line, and may do everything. */
+  | { readonly kind: 'operator'; readonly name: string }
 
 export interface AgentSession {
   readonly id: string

@@ -63,3 +63,14 @@ export function parseInstant(text: string, field: string): string {
   if (Number(match[8] ?? 0) > 15 || Number(match[9] ?? 0) > 59) throw bad()
   return match[7] === undefined ? `${text.trim()}Z` : text.trim()
 }
+
+/**
+ * A value as jsonb takes it: NUL and halves of surrogate pairs, which models and tools do produce, become U+FFFD in every
+ * text and key of it.
+ */
+export function storable<T>(value: T): T {
+  if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD').toWellFormed() as T
+  if (Array.isArray(value)) return value.map((one) => storable(one)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [storable(key), storable(one)])) as T
+}

@@ -26,6 +26,14 @@ const QUEUES = {
     deleteAfterSeconds: 3600,
     notify: true,
   },
+  // Says that session {sessionId} of an agent has something to do. As for runs: the row decides, and workers look too.
+  'agent-turn': {
+    retryLimit: 0,
+    expireInSeconds: 30,
+    retentionSeconds: 86_400,
+    deleteAfterSeconds: 3600,
+    notify: true,
+  },
   // Says that something happened to a run, or that something is to go out; the rows decide. Whoever works on them also
   // looks by itself, so a job is never delivered again.
   'run-event': {

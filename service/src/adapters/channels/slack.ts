@@ -1,5 +1,7 @@
 // Messages by a bot: chat.postMessage and chat.update. Slack answers 200 also when it refuses. It has no key by which it
 // would know a repetition: when its answer is lost, the next try posts again.
+import type { AgentText } from '../../domain/messages/agent.ts'
+import { AGENT_TEXT, agentSlackText } from '../../domain/messages/agent.ts'
 import type { Notice } from '../../domain/messages/notice.ts'
 import { noticeOf } from '../../domain/messages/notice.ts'
 import { renderSlack, renderSlackUpdate } from '../../domain/messages/slack.ts'
@@ -42,21 +44,40 @@ async function send(api: Api, out: Outgoing): Promise<SendResult> {
         json,
       }),
     )
+  if (out.event === AGENT_TEXT) return posted(await method('chat.postMessage', agentMessage(out)))
   const notice = noticeOf(out.event, out.body)
   if (notice.event === 'test' && out.address === '') return delivered(await method('auth.test', {}))
   const late = lateOf(out)
   // First what can be repeated: the notice that the run was late says how it ended. It may be gone by now.
   if (late !== null) await updated(method, late, notice)
-  const posted = await method('chat.postMessage', {
+  const answer = await method('chat.postMessage', {
     channel: late?.channel ?? channelOf(out.address),
     ...renderSlack(notice),
-    unfurl_links: false,
-    unfurl_media: false,
+    ...PLAIN,
     ...(late !== null && { thread_ts: late.ts, reply_broadcast: notice.event === 'failed' }),
   })
-  const channel = textAt(posted.json, 'channel')
-  const ts = textAt(posted.json, 'ts')
-  return delivered(posted, channel && ts ? { channel, ts, thread: late?.ts ?? ts } : {})
+  return posted(answer, late?.ts)
+}
+
+const PLAIN = { unfurl_links: false, unfurl_media: false }
+
+function posted(answer: ApiAnswer, thread?: string): SendResult {
+  const channel = textAt(answer.json, 'channel')
+  const ts = textAt(answer.json, 'ts')
+  return delivered(answer, channel && ts ? { channel, ts, thread: thread ?? ts } : {})
+}
+
+/** In the thread of the trigger; else the first text of the session begins one. */
+function agentMessage(out: Outgoing): object {
+  const { text, threadTs } = out.body as AgentText
+  const first = out.earlier.find((one) => one.event === AGENT_TEXT)?.result.ts
+  const thread = threadTs || (typeof first === 'string' ? first : '')
+  return {
+    channel: channelOf(out.address),
+    text: agentSlackText(text),
+    ...PLAIN,
+    ...(thread !== '' && { thread_ts: thread }),
+  }
 }
 
 async function updated(

@@ -1,6 +1,8 @@
 // A webhook: one POST, signed. Everything but a 2xx may pass, save 410, by which a receiver says that it is gone for good:
 // a receiver that is being deployed answers 404 for a while.
 import { parseRetryAfter } from '../../domain/delivery.ts'
+import type { AgentReport } from '../../domain/messages/agent.ts'
+import { agentWebhook } from '../../domain/messages/agent.ts'
 import type { WebhookTest } from '../../domain/messages/webhook.ts'
 import { runWebhook, testWebhook } from '../../domain/messages/webhook.ts'
 import type { RunReport } from '../../domain/run-report.ts'
@@ -36,8 +38,11 @@ export function webhookChannel(deps: { readonly http: OutgoingHttp; readonly clo
   }
 }
 
-const bodyOf = ({ event, body }: Outgoing): string =>
-  event === 'test' ? testWebhook(body as WebhookTest) : runWebhook(event, body as RunReport)
+function bodyOf({ event, body }: Outgoing): string {
+  if (event === 'test') return testWebhook(body as WebhookTest)
+  if (event === 'dinoai.run.completed') return agentWebhook(event, body as AgentReport)
+  return runWebhook(event, body as RunReport)
+}
 
 function resultOf(answer: OutgoingAnswer, now: Date): SendResult {
   const { status, body } = answer

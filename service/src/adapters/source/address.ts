@@ -52,14 +52,6 @@ function hasControl(text: string): boolean {
   return false
 }
 
-/** A branch, tag or commit; null for a text that could mean anything else to git. */
-export function parseReference(text: string): string | null {
-  if (text === '' || text.length > 255 || hasControl(text) || /[\s~^:?*[\\]/.test(text)) return null
-  if (text.startsWith('-') || text.includes('..') || text.includes('@{') || text === '@') return null
-  if (text.startsWith('/') || text.endsWith('/') || text.endsWith('.') || text.endsWith('.lock')) return null
-  return text.split('/').some((part) => part === '' || part.startsWith('.') || part.endsWith('.lock')) ? null : text
-}
-
 /** How the address is shown: credentials never stand in it, and if they did, not here. */
 export function shownUrl({ url }: Pick<Repository, 'url'>): string {
   return url.replace(/^([a-z]+:\/\/)([^/]*)@/i, (_, scheme: string, user: string) =>

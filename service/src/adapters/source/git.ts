@@ -2,9 +2,10 @@
 // a clone of one commit out of the mirror, with objects of its own: nothing that a job does to it reaches the mirror or
 // the next run.
 import { mkdir } from 'node:fs/promises'
-import type { Checkout, FileSource, Source } from '../../ports/source.ts'
+import { parseReference } from '../../domain/git-reference.ts'
+import type { Checkout, FileSource, Repository, Source } from '../../ports/source.ts'
 import { SourceFault } from '../../ports/source.ts'
-import { parseReference, shownUrl } from './address.ts'
+import { shownUrl } from './address.ts'
 import { localEnvironment } from './git-environment.ts'
 import { git } from './git-process.ts'
 import { gist, type Mirror, Mirrors } from './mirror.ts'
@@ -27,26 +28,24 @@ export interface GitSourceOptions {
   readonly now: () => number
 }
 
-const TIMEOUT_MS = 600_000
+export const TIMEOUT_MS = 600_000
 const FRESH_MS = 30_000
 const WHOLE_COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/
 
+export function openMirrors({ folder, path, now, timeoutMs = TIMEOUT_MS, ...options }: GitSourceOptions): Mirrors {
+  const own = { closed: [folder, ...(options.closed ?? [])], open: options.open ?? [] }
+  return new Mirrors({ folder, path, variables: options.variables ?? {}, own, timeoutMs, now })
+}
+
 export function gitSource(options: GitSourceOptions): Source & FileSource {
   const { folder, path, now, timeoutMs = TIMEOUT_MS } = options
-  const own = { closed: [folder, ...(options.closed ?? [])], open: options.open ?? [] }
-  const mirrors = new Mirrors({ folder, path, variables: options.variables ?? {}, own, timeoutMs, now })
+  const mirrors = openMirrors(options)
 
   return {
     checkout: async (repository, reference, target, report, signal): Promise<Checkout> => {
       const name = parsed(reference)
       await report(`Cloning ${shownUrl(repository)} at ${reference}`)
-      // A whole commit that is there already is what it will ever be.
-      const known = WHOLE_COMMIT.test(name) ? await mirrors.find(repository) : null
-      const there = known && (await commitOf(known, name, signal)) === name ? known : null
-      const mirror = there ?? (await mirrors.fetched(repository, now(), signal))
-      if (WHOLE_COMMIT.test(name) && (await commitOf(mirror, name, signal)) === null)
-        await mirrors.fetchCommit(repository, name, signal)
-      const commit = await resolve(mirror, name, signal)
+      const { mirror, commit } = await mirrored(mirrors, repository, { reference, now: now() }, signal)
       await mkdir(target, { recursive: true, mode: 0o700 })
       const environment = await localEnvironment(path, folder)
       const run = async (...argv: string[]): Promise<void> => {
@@ -90,6 +89,23 @@ export function gitSource(options: GitSourceOptions): Source & FileSource {
       return { commit, fetchedAt: new Date(mirror.fetchedAt), warning, files }
     },
   }
+}
+
+/** The mirror with the commit of a reference in it, asked for at the host unless it is a commit that is there already. */
+export async function mirrored(
+  mirrors: Mirrors,
+  repository: Repository,
+  { reference, now }: { readonly reference: string; readonly now: number },
+  signal: AbortSignal,
+): Promise<{ readonly mirror: Mirror; readonly commit: string }> {
+  const name = parsed(reference)
+  // A whole commit that is there already is what it will ever be.
+  const known = WHOLE_COMMIT.test(name) ? await mirrors.find(repository) : null
+  const there = known && (await commitOf(known, name, signal)) === name ? known : null
+  const mirror = there ?? (await mirrors.fetched(repository, now, signal))
+  if (WHOLE_COMMIT.test(name) && (await commitOf(mirror, name, signal)) === null)
+    await mirrors.fetchCommit(repository, name, signal)
+  return { mirror, commit: await resolve(mirror, name, signal) }
 }
 
 function parsed(reference: string): string {
