@@ -65,6 +65,7 @@ GET  /logs/:commandId/:stream       403 403 403 403 403 403 403 403
 # Only who knows the secret of the workspace.
 POST /hooks/github/:workspace       401 401 401 401 401 401 401 401
 POST /hooks/gitlab/:workspace       401 401 401 401 401 401 401 401
+POST /hooks/slack/:workspace        401 401 401 401 401 401 401 401
 
 # A form is read when it stood on a page of ours, whoever sends it, and not otherwise. Empty ones say what is missing.
 POST /signin                        403 403 401 403 401 403 403 401

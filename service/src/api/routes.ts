@@ -12,7 +12,7 @@ export const ACCESS = [
   'one-time-link',
   /** Whoever holds a link that was signed and has not expired. */
   'signed-link',
-  /** A git host that knows the secret of the workspace's integration. */
+  /** A git host, or Slack, that knows the secret of the workspace's integration. */
   'signed-hook',
   /** Prometheus: the metrics token, or this machine. */
   'metrics',

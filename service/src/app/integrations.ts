@@ -64,12 +64,12 @@ export async function updateIntegration(
   })
 }
 
-/** What comes in is checked by this one; it is never sent anywhere. */
-const STAYS = 'webhookSecret'
+/** What comes in is checked by these; they are never sent anywhere. */
+const STAY = ['webhookSecret', 'signingSecret']
 
 /** Otherwise whoever may change an address, and may not read secrets, could have them sent to himself. */
 function refuseKept(old: Integration, given: Values): void {
-  const kept = old.secretNames.filter((name) => name !== STAYS && !Object.hasOwn(given, name))
+  const kept = old.secretNames.filter((name) => !STAY.includes(name) && !Object.hasOwn(given, name))
   if (kept.length > 0)
     throw invalidInput(
       `secrets: give them again for another apiUrl, they were meant for the old one: ${kept.join(', ')}.`,

@@ -39,7 +39,8 @@ const https: Field = { form: 'an https:// address', pattern: /^https?:\/\/[!-~]{
 const apiUrl: Field = { form: 'an https:// address', pattern: /^https?:\/\/[^@\s]{1,1000}$/, optional: true }
 
 export const KINDS: Readonly<Record<IntegrationKind, Kind>> = {
-  slack: { name: null, settings: { apiUrl }, secrets: { token } },
+  // The signing secret is needed for what comes in: answers in the threads of agents.
+  slack: { name: null, settings: { apiUrl }, secrets: { token, signingSecret: { ...token, optional: true } } },
   // The address of an incoming webhook is all that it takes to post: it is a secret.
   teams: { name: 'the channel, as schedules name it', settings: {}, secrets: { url: https } },
   pagerduty: {

@@ -20,7 +20,12 @@ const columns = sql`id, workspace_id as "workspaceId", provider, repository, num
   allowed_commit as "allowedCommit", allowed_by as "allowedBy", wire_time(updated_at) as "updatedAt"`
 
 /** False when the hook was taken before. */
-export async function takeHook(tx: Db, workspaceId: number, provider: GitProvider, id: string): Promise<boolean> {
+export async function takeHook(
+  tx: Db,
+  workspaceId: number,
+  provider: GitProvider | 'slack',
+  id: string,
+): Promise<boolean> {
   const done = await sql`/* git_hook_take */ insert into git_hook (workspace_id, provider, id)
     values (${workspaceId}, ${provider}, ${id}) on conflict do nothing`.execute(tx)
   return done.numAffectedRows === 1n

@@ -22,7 +22,12 @@ export async function makeRunFolders(
   place: WorkPlace,
   of: { readonly runId: number; readonly attempt: number; readonly workspaceUid: string },
 ): Promise<RunFolders> {
-  const root = join(place.work, `${of.runId}-${of.attempt}`)
+  return await makeFolders(place, `${of.runId}-${of.attempt}`, of.workspaceUid)
+}
+
+/** For whatever else is executed like a command of a run. */
+export async function makeFolders(place: WorkPlace, name: string, workspaceUid: string): Promise<RunFolders> {
+  const root = join(place.work, name)
   const folders: RunFolders = {
     root,
     checkout: join(root, 'checkout'),
@@ -30,7 +35,7 @@ export async function makeRunFolders(
     temporary: join(root, 'tmp'),
     resources: join(root, 'resources'),
     secretFiles: join(root, 'secrets'),
-    cache: join(place.cache, of.workspaceUid),
+    cache: join(place.cache, workspaceUid),
   }
   await mkdir(place.work, { recursive: true, mode: PRIVATE })
   await removeFolder(root)

@@ -1,6 +1,6 @@
 // A tool: a name, a schema and what it does. The loop checks the arguments against the schema, and that the tool is among
 // the effective ones, before `run` is called.
-import type { Context } from '../../../app/context.ts'
+import type { AgentCaller } from '../../../app/agent-caller.ts'
 import type { AgentSession } from '../../../domain/agent-session.ts'
 import type { AgentCheckout } from '../checkout.ts'
 
@@ -11,7 +11,7 @@ export interface ToolContext {
   /** The id of the call within the session. */
   readonly call: string
   /** With the rights of whoever started the session, as they are now, in the session's workspace. */
-  readonly caller: Context
+  readonly caller: AgentCaller
   readonly checkout: AgentCheckout
   readonly signal: AbortSignal
   /** What must not be shown to anybody: the texts of secrets of the environment, for redaction. */
