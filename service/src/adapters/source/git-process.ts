@@ -9,7 +9,7 @@ export interface GitOptions {
   readonly signal: AbortSignal
   readonly timeoutMs: number
   /** What git reads from its standard input; nothing is an empty one. */
-  readonly input?: string
+  readonly input?: string | Buffer
 }
 
 export interface GitResult {

@@ -80,6 +80,32 @@ export class Mirrors {
     )
   }
 
+  /**
+   * Sends a commit of another repository on this machine to a branch of the host, never forced. Under the mirror's lock:
+   * a fetch puts the key of the same credentials at the same place.
+   */
+  async push(
+    repository: Repository,
+    from: { readonly gitFolder: string; readonly commit: string; readonly branch: string },
+    signal: AbortSignal,
+  ): Promise<GitResult> {
+    await this.#admit(repository)
+    const { folder, path, variables, timeoutMs } = this.#options
+    const home = join(folder, mirrorName(repository))
+    const flags = ['--porcelain', '--no-verify', '--no-signed', '--no-follow-tags', '--recurse-submodules=no']
+    // The hooks of a repository on this machine would run with the rights of the service.
+    const local = protocolOf(repository.url) === 'file' ? [`--receive-pack=${RECEIVE_LOCALLY}`] : []
+    const refs = `${from.commit}:refs/heads/${from.branch}`
+    const argv = ['--git-dir', from.gitFolder, 'push', ...flags, ...local, '--', repository.url, refs]
+    const work = async (): Promise<GitResult> => {
+      await mkdir(home, { recursive: true, mode: 0o700 })
+      return await withCredentials(repository, { path, home, variables: { ...variables } }, (environment) =>
+        git(argv, { environment, cwd: home, signal, timeoutMs }),
+      )
+    }
+    return await this.#locks.hold(home, work, signal)
+  }
+
   async #mirror(home: string): Promise<Mirror> {
     const { path, timeoutMs } = this.#options
     const bare = join(home, BARE)
@@ -157,6 +183,8 @@ export class Mirrors {
 }
 
 const BARE = 'repository.git'
+const RECEIVE_LOCALLY =
+  'git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.denyCurrentBranch=refuse -c gc.auto=0 receive-pack'
 const FETCHED = 'fetched'
 
 const DAMAGED =
@@ -196,7 +224,7 @@ export function gist(stderr: string): string {
 }
 
 /** What git says, in words that tell what to do, without anything that could be a credential. */
-function explain(stderr: string): string {
+export function explain(stderr: string): string {
   const text = stderr.replace(/\/\/[^/@\s]+@/g, '//')
   const said = gist(text)
   if (/could not read Username|Authentication failed|HTTP Basic|\b40[13]\b|Permission denied \(publickey/i.test(text))
