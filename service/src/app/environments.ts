@@ -13,6 +13,7 @@ import type { Db } from '../store/database.ts'
 import type { Environment, ScopedVariable } from '../store/environments.ts'
 import * as environments from '../store/environments.ts'
 import * as integrations from '../store/integrations.ts'
+import * as mcpServers from '../store/mcp-servers.ts'
 import * as modelFamilies from '../store/model-families.ts'
 import * as nodes from '../store/nodes.ts'
 import * as scheduleVariables from '../store/schedule-variables.ts'
@@ -213,7 +214,8 @@ export async function rotateMasterKey(ctx: Context): Promise<number> {
         (await scheduleVariables.rewrapSome(unit.db, ctx.vault, 200)) +
         (await webhooks.rewrapSome(unit.db, ctx.vault, 200)) +
         (await integrations.rewrapSome(unit.db, ctx.vault, 200)) +
-        (await modelFamilies.rewrapSome(unit.db, ctx.vault, 200)),
+        (await modelFamilies.rewrapSome(unit.db, ctx.vault, 200)) +
+        (await mcpServers.rewrapSome(unit.db, ctx.vault, 200)),
     )
     total += done
     if (done === 0) break

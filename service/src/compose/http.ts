@@ -14,12 +14,13 @@ import { registerGraphiql } from '../api/http/graphiql.ts'
 import { registerHealth } from '../api/http/health.ts'
 import { registerLogs } from '../api/http/logs.ts'
 import { createMetrics, registerMetrics } from '../api/http/metrics.ts'
+import { registerSlackEvents } from '../api/http/slack-events.ts'
 import { registerPages } from '../api/pages/register.ts'
 import { signedInContext } from '../api/pages/session.ts'
 import { createRateLimiter } from '../api/rate-limit.ts'
 import { createServer } from '../api/server.ts'
 import { createSignInLimiter } from '../api/sign-in-limit.ts'
-import type { AgentDeps } from '../app/agent-later.ts'
+import type { AgentDeps } from '../app/agent-sessions.ts'
 import { authenticate } from '../app/authenticate.ts'
 import type { App, Context } from '../app/context.ts'
 import type { PushedBranch } from '../app/git-hooks.ts'
@@ -100,6 +101,7 @@ export async function createHttp(
     registerArtifacts(server, { app, blobs: opened.blobs })
     registerLogs(server, { app })
     registerGitHooks(server, { app, onPushed: opened.onPushed ?? (() => {}) })
+    registerSlackEvents(server, { app })
     registerGraphiql(server, { personOf: (request) => signedInContext(app, request) })
   }
   return server
