@@ -4,7 +4,7 @@
 // The journal is read as exchanges: what was said to the agent, or one answer of it together with the results of all its
 // calls. An exchange is shown whole or not at all, so that a call never stands without its result. What is said while
 // calls are under way follows after their results.
-import type { AgentEvent, MessageAuthor, ToolCall } from './agent-session.ts'
+import type { AgentEvent, AgentEventBody, MessageAuthor, ToolCall } from './agent-session.ts'
 
 /** As ports/model.ts takes them. */
 export type ConversationMessage =
@@ -171,4 +171,15 @@ export function shortened(text: string, chars: number): string {
   const tail = room - head
   const between = word(text.length - room)
   return `${text.slice(0, head).toWellFormed()}${between}${text.slice(text.length - tail).toWellFormed()}`
+}
+
+const CUT_SHORT = 'This call was cut short, because its turn ended. It may have taken effect.'
+const NEVER_RAN = 'This call was not run, because its turn ended.'
+
+/** The results of calls that nobody will run any more, so that each call has one. */
+export function cutCalls(open: readonly OpenCall[]): Extract<AgentEventBody, { readonly kind: 'tool_end' }>[] {
+  return open.map(({ call, started }) => {
+    const text = started ? CUT_SHORT : NEVER_RAN
+    return { kind: 'tool_end', call: call.id, tool: call.tool, text, chars: text.length, isError: true }
+  })
 }

@@ -1,7 +1,15 @@
 // Which leases have run out. A lease is a time that its worker moves forward; whether it still does is watched here on a
 // clock that nobody can set, so that a jump of the database's clock neither ends runs that are alive (forward) nor keeps
 // those of the dead (back). The database's clock is believed once, at the first look, when nothing was watched yet.
-import type { HeldLease } from '../store/run-hold.ts'
+
+/** Of a run or of a session of an agent. */
+export type WatchedLease = ({ readonly runId: number } | { readonly sessionId: string }) & {
+  readonly attempt: number
+  /** As the database writes it; it moves whenever the worker is heard of. */
+  readonly leaseUntil: string
+  /** By the database's clock, which somebody may have set. */
+  readonly leftMs: number
+}
 
 interface Seen {
   readonly attempt: number
@@ -12,7 +20,7 @@ interface Seen {
 
 export class LeaseWatch {
   readonly #leaseMs: number
-  #seen = new Map<number, Seen>()
+  #seen = new Map<number | string, Seen>()
   #isFirst = true
 
   constructor(leaseMs: number) {
@@ -20,15 +28,16 @@ export class LeaseWatch {
   }
 
   /** Of all leases that there are, those that ran out; `now` in milliseconds of a monotonic clock. */
-  look(held: readonly HeldLease[], now: number): HeldLease[] {
-    const seen = new Map<number, Seen>()
-    const over: HeldLease[] = []
+  look<L extends WatchedLease>(held: readonly L[], now: number): L[] {
+    const seen = new Map<number | string, Seen>()
+    const over: L[] = []
     for (const lease of held) {
-      const { runId, attempt, leaseUntil } = lease
-      const known = this.#seen.get(runId)
+      const { attempt, leaseUntil } = lease
+      const id = 'runId' in lease ? lease.runId : lease.sessionId
+      const known = this.#seen.get(id)
       const isSame = known?.attempt === attempt && known.leaseUntil === leaseUntil
       const since = isSame ? known.since : this.#isFirst ? now - this.#age(lease) : now
-      seen.set(runId, { attempt, leaseUntil, since })
+      seen.set(id, { attempt, leaseUntil, since })
       if (now - since >= this.#leaseMs) over.push(lease)
     }
     this.#seen = seen
@@ -36,7 +45,7 @@ export class LeaseWatch {
     return over
   }
 
-  #age({ leftMs }: HeldLease): number {
+  #age({ leftMs }: WatchedLease): number {
     return Math.min(this.#leaseMs, Math.max(0, this.#leaseMs - leftMs))
   }
 }

@@ -13,6 +13,7 @@ import type { Connection } from '../../store/connection.ts'
 import type { JobTransaction, QueueService } from '../../store/queue.ts'
 import * as holds from '../../store/run-hold.ts'
 import { listenForRuns } from '../../store/run-signals.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import { startPeriodic } from '../periodic.ts'
 import { HeldRun } from './held-run.ts'
 import { LEASE_TIMES, type LeaseTimes, startLeaseKeeper } from './lease-keeper.ts'
@@ -199,28 +200,6 @@ async function settled(
   const result = await Promise.race([all, late])
   clearTimeout(timer)
   return result
-}
-
-/** Calls that come while one is under way make one more after it. */
-function oneAtATime(work: () => Promise<void>, onError: (error: unknown) => void) {
-  let running: Promise<void> | null = null
-  let again = false
-  const loop = async (): Promise<void> => {
-    do {
-      again = false
-      await work().catch(onError)
-    } while (again)
-    running = null
-  }
-  return {
-    now: (): void => {
-      again = true
-      running ??= loop()
-    },
-    idle: async (): Promise<void> => {
-      await running
-    },
-  }
 }
 
 const stoppedFile = ({ place }: WorkerDeps): string => join(place.work, 'stopped')
