@@ -1,8 +1,8 @@
 // A session as it changes, for whoever watches it.
 import { setTimeout as pause } from 'node:timers/promises'
 import { isOver } from '../domain/agent-session.ts'
-import type { AgentSessionView } from './agent-later.ts'
-import { getAgentSession } from './agent-later.ts'
+import type { AgentSessionView } from './agent-queries.ts'
+import { getAgentSession } from './agent-queries.ts'
 import type { Context } from './context.ts'
 
 const LOOK_MS = 500

@@ -189,7 +189,7 @@ export function sessionActor(actor: Actor): SessionActor {
     case 'personal-key':
       return { kind: 'key', keyId: actor.key.id, name: actor.key.name, email: actor.key.makerEmail }
     case 'system':
-      return { kind: 'service', name: actor.name }
+      return { kind: 'operator', name: actor.name }
     case 'anonymous':
       throw new Error('nobody starts a session without saying who they are')
   }
@@ -197,7 +197,7 @@ export function sessionActor(actor: Actor): SessionActor {
 
 /** As far as the audit log names somebody. */
 function auditActor(actor: SessionActor): Actor {
-  if (actor.kind === 'service') return { kind: 'system', name: actor.name }
+  if (actor.kind === 'service' || actor.kind === 'operator') return { kind: 'system', name: actor.name }
   const person = { id: 0, email: actor.email, name: '', memberships: [], runsAccount: false }
   if (actor.kind === 'person') return { kind: 'person', person: { ...person, id: actor.personId }, sessionId: 0 }
   const { keyId: id, name, email: makerEmail } = actor

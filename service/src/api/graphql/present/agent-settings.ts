@@ -1,6 +1,6 @@
-import type { ModelFamily } from '../../../app/agent-later.ts'
 import type { AgentPolicy } from '../../../app/agent-policy.ts'
 import type { McpServer } from '../../../app/mcp-servers.ts'
+import type { ModelFamily } from '../../../app/model-families.ts'
 import { TOOL_NAMES } from '../../../domain/agent-tools.ts'
 import type {
   ModelProvider,

@@ -1,7 +1,7 @@
 // Sessions of agents in the words of the interface.
 
 import type { ListedAgent } from '../../../app/agent-definitions.ts'
-import type { AgentMessage, AgentStep } from '../../../app/agent-later.ts'
+import type { AgentMessage, AgentStep } from '../../../app/agent-queries.ts'
 import type { ListedHealing } from '../../../app/healing.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import type { AgentSession, AgentStatus, SessionActor } from '../../../domain/agent-session.ts'

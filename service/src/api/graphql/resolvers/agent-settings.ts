@@ -1,8 +1,8 @@
-import type { AgentDeps } from '../../../app/agent-later.ts'
-import * as later from '../../../app/agent-later.ts'
 import { getAgentPolicy, setAgentPolicy } from '../../../app/agent-policy.ts'
+import type { AgentDeps } from '../../../app/agent-sessions.ts'
 import type { Context } from '../../../app/context.ts'
 import * as servers from '../../../app/mcp-servers.ts'
+import * as families from '../../../app/model-families.ts'
 import { parseProvider, presentMcpServer, presentModelFamily, presentPolicy } from '../present/agent-settings.ts'
 import { valuesOf } from '../present/integration.ts'
 import type {
@@ -25,10 +25,10 @@ const limitOf = (given: number | null | undefined): number | null | undefined =>
 
 export const agentSettingResolvers = ({ models }: AgentDeps) => ({
   async listModelFamilies(ctx: Context): Promise<ModelFamilies> {
-    return { ok: true, families: (await later.listModelFamilies(ctx)).map(presentModelFamily) }
+    return { ok: true, families: (await families.listModelFamilies(ctx)).map(presentModelFamily) }
   },
   async setModelFamily(ctx: Context, args: MutationSetModelFamilyArgs): Promise<Ok> {
-    await later.setModelFamily(ctx, {
+    await families.setModelFamily(ctx, {
       name: args.name,
       provider: args.provider == null ? undefined : parseProvider(args.provider),
       model: args.model ?? undefined,
@@ -39,11 +39,11 @@ export const agentSettingResolvers = ({ models }: AgentDeps) => ({
     return { ok: true }
   },
   async removeModelFamily(ctx: Context, args: MutationRemoveModelFamilyArgs): Promise<Ok> {
-    await later.removeModelFamily(ctx, args.name)
+    await families.removeModelFamily(ctx, args.name)
     return { ok: true }
   },
   async testModelFamily(ctx: Context, args: MutationTestModelFamilyArgs): Promise<ModelFamilyTest> {
-    return await later.testModelFamily(ctx, models, args.name)
+    return await families.testModelFamily(ctx, models, args.name)
   },
   async agentPolicy(ctx: Context): Promise<AgentPolicy> {
     return presentPolicy(await getAgentPolicy(ctx))

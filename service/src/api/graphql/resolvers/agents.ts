@@ -1,15 +1,13 @@
-import type { AgentDeps } from '../../../app/agent-later.ts'
+import { watchAgentSession } from '../../../app/agent-live.ts'
 import {
   getAgentOutput,
   getAgentSession,
   getAgentSteps,
   getStartupSteps,
   listAgentSessions,
-  sendAgentMessage,
-  stopAgent,
-  triggerAgent,
-} from '../../../app/agent-later.ts'
-import { watchAgentSession } from '../../../app/agent-live.ts'
+} from '../../../app/agent-queries.ts'
+import type { AgentDeps } from '../../../app/agent-sessions.ts'
+import { sendAgentMessage, stopAgent, triggerAgent } from '../../../app/agent-sessions.ts'
 import type { Context } from '../../../app/context.ts'
 import { workspaceOf } from '../../../app/context.ts'
 import { listHealings } from '../../../app/healing.ts'
@@ -53,6 +51,9 @@ type AgentRun = Omit<DinoAiAgentRun, 'steps'> & {
 /** Files of agents are read from the repository while the caller waits. */
 const READ_MS = 9_000
 
+/** Of each input and output of a tool. */
+const SOME_CHARS = 2_000
+
 export const agentResolvers = (deps: AgentDeps) => ({
   async dinoaiAgentRun(ctx: Context, { agentSessionId }: QueryDinoaiAgentRunArgs): Promise<AgentRun> {
     const [{ session, messages, childSessionIds }, startup] = await Promise.all([
@@ -71,7 +72,7 @@ export const agentResolvers = (deps: AgentDeps) => ({
       slackChannel: session.slackChannel,
       startupSteps: startup.map(presentStep),
       steps: async ({ after, includeToolIo, maxChars }) => {
-        const wanted = { after: after ?? null, includeToolIo: includeToolIo ?? false, maxChars: maxChars ?? null }
+        const wanted = { after: after ?? null, includeToolIo: includeToolIo ?? false, maxChars: maxChars ?? SOME_CHARS }
         return (await getAgentSteps(ctx, agentSessionId, wanted)).map(presentStep)
       },
     }

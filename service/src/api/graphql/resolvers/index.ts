@@ -1,6 +1,6 @@
 // Every operation that is served, by area. A name that contract/ lacks, or that contract/ has and this lacks, stops
 // the service at its start.
-import type { AgentDeps } from '../../../app/agent-later.ts'
+import type { AgentDeps } from '../../../app/agent-sessions.ts'
 import { agentSettingResolvers } from './agent-settings.ts'
 import { agentResolvers } from './agents.ts'
 import { auditResolvers } from './audit.ts'
