@@ -83,8 +83,7 @@ async function ask(
       case 'abort':
         throw signal.reason
       case 'finish': {
-        // No reason of any kind: the stream ended, the answer did not.
-        if (part.finishReason === 'other' && part.rawFinishReason === undefined) throw cutStream()
+        if (isCut(part.finishReason, part.rawFinishReason)) throw cutStream()
         return {
           text: texts.join(''),
           calls,
@@ -96,6 +95,10 @@ async function ask(
   }
   throw cutStream()
 }
+
+/** The stream ended, the answer did not: no reason of any kind, or one that the client made up. */
+const isCut = (reason: string, said: string | undefined): boolean =>
+  reason === 'interrupted' || reason === 'error' || (reason === 'other' && said === undefined)
 
 interface SdkCall {
   readonly toolCallId: string
@@ -116,8 +119,9 @@ interface SdkUsage {
   readonly inputTokenDetails: { readonly cacheReadTokens: number | undefined }
 }
 
+/** There is no answer for nothing: who says 0 has not counted. */
 function usageOf({ inputTokens, outputTokens, inputTokenDetails }: SdkUsage): ModelUsage | null {
-  if (inputTokens === undefined && outputTokens === undefined) return null
+  if (!inputTokens && !outputTokens) return null
   return {
     tokensIn: inputTokens ?? 0,
     tokensOut: outputTokens ?? 0,

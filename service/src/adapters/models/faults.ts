@@ -26,7 +26,7 @@ export function faultOf(error: unknown, of: FaultContext): ModelFault {
   if (error instanceof ModelFault) return error
   const outgoing = causesOf(error).find((one) => one instanceof OutgoingFault)
   if (outgoing !== undefined) {
-    const text = `The model's provider was not reached: ${outgoing.message}`
+    const text = `The call to the model's provider failed: ${outgoing.message}`
     return new ModelFault(outgoing.refused ? 'refused' : 'again', text)
   }
   const found = (typeof error === 'object' && error !== null ? error : {}) as ProviderError

@@ -43,7 +43,7 @@ export const asks = (text: string, ...calls: readonly PlanCall[]): PlanStep => (
 
 export const NO_MODEL =
   '_No model was used: none is set up in this workspace, and this answer follows a fixed plan. An administrator can set ' +
-  'one up with `yardmaster agents models set`._'
+  'one up with `yardmaster models set`._'
 
 /** So many steps of one turn: a plan that asks on and on is a fault of the plan. */
 const MOST_STEPS = 50
