@@ -1,7 +1,7 @@
 // Every end of a turn: by the loop, by a stop, by whoever finds that no worker began it or that one was lost. All that
 // follows is in the same transaction: the last message, the parent's answer and its job, the children's end, the webhook,
 // Slack, the request for healing.
-import { hasNewMessages } from '../domain/agent-conversation.ts'
+import { cutCalls, hasNewMessages, openCalls } from '../domain/agent-conversation.ts'
 import type { AgentEvent, AgentEventBody, AgentSession, TurnEnd } from '../domain/agent-session.ts'
 import { decideLoss, decideWait, isMessage, mayFollow } from '../domain/agent-session.ts'
 import * as events from '../store/agent-events.ts'
@@ -64,12 +64,12 @@ async function stopBelow(unit: Unit, { workspaceId, id }: sessions.LockedSession
   }
 }
 
+/** A result for each call that nobody will run any more, the last message, and how it ended. */
 function lastRecords(session: AgentSession, end: EndOfTurn, journal: readonly AgentEvent[]): AgentEventBody[] {
   const hasSpoken = journal.some((one) => one.turn === session.turn && one.kind === 'assistant' && isMessage(one))
   const text = end.text ?? (end.status === 'completed' && hasSpoken ? null : LAST_WORDS[end.status](end.reason))
-  const status: AgentEventBody = { kind: 'status', status: end.status, reason: end.reason }
-  if (text === null) return [status]
-  return [{ kind: 'assistant', text, calls: [], usage: null, model: '' }, status]
+  const words: AgentEventBody[] = text === null ? [] : [{ kind: 'assistant', text, calls: [], usage: null, model: '' }]
+  return [...cutCalls(openCalls(journal)), ...words, { kind: 'status', status: end.status, reason: end.reason }]
 }
 
 const LAST_WORDS: Readonly<Record<TurnEnd['status'], (reason: string) => string>> = {

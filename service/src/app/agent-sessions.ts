@@ -180,8 +180,8 @@ export async function writeRecords(
 
 export const noSuchSession = (id: string): Error => notFound(`No agent session ${quoted(id)} in this workspace.`)
 
-/** Whose rights the tools will have. */
-export function sessionActor(actor: Actor): SessionActor {
+/** Whose rights the tools will have. As the system itself only the operator of the host starts one, by the command line. */
+function sessionActor(actor: Actor): SessionActor {
   switch (actor.kind) {
     case 'person':
       return { kind: 'person', personId: actor.person.id, email: actor.person.email }
