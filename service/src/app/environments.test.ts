@@ -8,6 +8,7 @@ import { AppError } from '../domain/errors.ts'
 import { newSecret } from '../domain/ids.ts'
 import { formatToken } from '../domain/key.ts'
 import * as integrations from '../store/integrations.ts'
+import * as modelFamilies from '../store/model-families.ts'
 import * as nodes from '../store/nodes.ts'
 import * as secrets from '../store/secrets.ts'
 import * as sessions from '../store/sessions.ts'
@@ -29,6 +30,7 @@ import {
 } from './environments.ts'
 import { createIntegration } from './integrations.ts'
 import { createApiKey } from './keys.ts'
+import { setModelFamily } from './model-families.ts'
 import { createWebhook } from './webhooks.ts'
 
 async function refused(work: Promise<unknown>, code: AppError['code'], words: RegExp): Promise<void> {
@@ -259,6 +261,8 @@ test('a rotation re-wraps every secret; keys and sessions of before work on as l
   const token = 'token-of-the-pager'
   const pager = { kind: 'pagerduty', name: '', settings: {}, secrets: { token } }
   const { id: pagerId } = await createIntegration(before, pager)
+  const apiKey = 'key-of-the-model'
+  await setModelFamily(before, { name: 'claude', provider: 'anthropic', model: 'claude', secrets: { apiKey } })
   const { key } = await createApiKey(systemContext(old, 'test'), {
     name: 'k',
     kind: 'account',
@@ -272,10 +276,10 @@ test('a rotation re-wraps every secret; keys and sessions of before work on as l
   await sessions.insert(t.app.db, { personId: ana.id, tokenHash, address: '', userAgent: '', hours: 1 })
 
   const rotated: App = { ...t.app, vault: new Vault([newKey, oldKey]) }
-  assert.equal(await rotateMasterKey(systemContext(rotated, 'test')), 9)
+  assert.equal(await rotateMasterKey(systemContext(rotated, 'test')), 10)
   assert.equal(await rotateMasterKey(systemContext(rotated, 'test')), 0)
   const [record] = await t.records('master_key_rotated')
-  assert.deepEqual([record?.data.secrets, record?.data.kid], [9, rotated.vault.kid])
+  assert.deepEqual([record?.data.secrets, record?.data.kid], [10, rotated.vault.kid])
 
   const alone: App = { ...t.app, vault: new Vault([newKey]) }
   for (const app of [rotated, alone]) {
@@ -284,6 +288,9 @@ test('a rotation re-wraps every secret; keys and sessions of before work on as l
     assert.deepEqual(webhook?.secrets, [hook.secret])
     const integration = await integrations.open(app.db, app.vault, workspace.id, pagerId)
     assert.deepEqual(integration?.secrets, { token })
+    const [family] = await modelFamilies.list(app.db, workspace.id)
+    const place = { workspaceId: workspace.id, familyId: family!.id }
+    assert.deepEqual(await modelFamilies.openSecrets(app.db, app.vault, place), { apiKey })
   }
   const byKey = (app: App) => authenticate(app, { kind: 'bearer', token: key }, null)
   const bySession = (app: App) => authenticate(app, { kind: 'session', token: session }, null)

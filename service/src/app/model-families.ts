@@ -47,7 +47,7 @@ export async function setModelFamily(ctx: Context, input: ModelFamilyInput): Pro
     const model = parseModel(input.model ?? old?.model ?? '')
     const settings = parseFamilySettings(provider, given, old?.settings)
     const kept = keptSecrets(old, { provider, address: settings.address })
-    if (old !== undefined && kept.length < old.secretNames.length) refuseLeftOut(old, givenSecrets)
+    if (old?.provider === provider && kept.length < old.secretNames.length) refuseLeftOut(old, givenSecrets)
     const secrets = parseFamilySecrets(provider, givenSecrets, kept)
     const isDefault = input.isDefault ?? old?.isDefault ?? all.length === 0
     const familyId = await families.set(unit.db, workspace.id, { name, provider, model, isDefault, settings })
@@ -78,7 +78,7 @@ function refuseLeftOut(old: ModelFamily, given: Values): void {
   const left = old.secretNames.filter((name) => !Object.hasOwn(given, name))
   if (left.length > 0) {
     throw invalidInput(
-      `secrets: give them again for another provider or address, they were meant for the old one: ${left.join(', ')}.`,
+      `secrets: give them again for another address, they were meant for the old one: ${left.join(', ')}.`,
     )
   }
 }
