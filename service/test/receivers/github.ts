@@ -18,6 +18,13 @@ const status = z.strictObject({
   context: z.string().min(1).optional(),
 })
 const comment = z.strictObject({ body: z.string().min(1).max(65_536) })
+const pull = z.strictObject({
+  title: z.string().min(1).max(256),
+  body: z.string().max(65_536).optional(),
+  head: z.string().min(1),
+  base: z.string().min(1),
+  draft: z.boolean().optional(),
+})
 
 const fault = (code: number, message: string): Answer => ({ status: code, json: { message } })
 
@@ -34,7 +41,8 @@ export async function githubReceiver(repository = 'acme/shop'): Promise<GithubRe
     if (headers['x-github-api-version'] !== '2022-11-28') return fault(400, 'unsupported version')
     if (!asked.path.startsWith(own)) return fault(404, 'Not Found')
     const path = asked.path.slice(own.length)
-    if (method === 'GET' && path === 'pulls') return { status: 200, json: receiver.pulls }
+    if (method === 'GET' && path === 'pulls') return { status: 200, json: headed(asked) }
+    if (method === 'POST' && path === 'pulls') return opened(asked)
     const [, commit] = /^statuses\/([0-9a-f]{40})$/.exec(path) ?? []
     if (method === 'POST' && commit !== undefined) {
       const read = parseBody(asked, status)
@@ -48,6 +56,33 @@ export async function githubReceiver(repository = 'acme/shop'): Promise<GithubRe
     return method === 'PATCH' && id !== undefined ? changed(asked, Number(id)) : fault(404, 'Not Found')
   }
 
+  /** As `head=owner:branch` asks for. */
+  const headed = ({ query }: Asked): unknown[] => {
+    const head = query.get('head')
+    const branchOf = (one: unknown): string => (one as { head: { ref: string } }).head.ref
+    return receiver.pulls.filter((one) => head === null || `${repository.split('/')[0]}:${branchOf(one)}` === head)
+  }
+  const opened = (asked: Asked): Answer => {
+    const read = parseBody(asked, pull)
+    if ('fault' in read) return fault(422, read.fault)
+    const { title, body = '', head, base, draft = false } = read.body
+    const isThere = receiver.pulls.some((one) => (one as { head: { ref: string } }).head.ref === head)
+    if (isThere) return fault(422, `A pull request already exists for ${head}.`)
+    const number = 70 + receiver.pulls.length
+    const made = {
+      number,
+      state: 'open',
+      title,
+      body,
+      draft,
+      html_url: `https://github.com/${repository}/pull/${number}`,
+      user: { login: 'bot' },
+      head: { ref: head, sha: 'c'.repeat(40), repo: { id: 1 } },
+      base: { ref: base, repo: { id: 1 } },
+    }
+    receiver.pulls.push(made)
+    return { status: 201, json: made }
+  }
   const listed = ({ query }: Asked, number: number): Answer => {
     const [size, page] = [Number(query.get('per_page') ?? 30), Number(query.get('page') ?? 1)]
     const of = comments.filter((one) => one.number === number)

@@ -19,6 +19,12 @@ const status = z.strictObject({
   target_url: z.url().max(255).optional(),
 })
 const note = z.strictObject({ body: z.string().min(1).max(1_000_000) })
+const merge = z.strictObject({
+  title: z.string().min(1).max(255),
+  description: z.string().max(1_048_576).optional(),
+  source_branch: z.string().min(1),
+  target_branch: z.string().min(1),
+})
 
 const fault = (code: number, message: string): Answer => ({ status: code, json: { message } })
 
@@ -31,7 +37,8 @@ export async function gitlabReceiver(): Promise<GitlabReceiver> {
     if (headers['private-token'] !== TOKEN) return fault(401, '401 Unauthorized')
     if (!asked.path.startsWith(`${PROJECT}/`)) return fault(404, '404 Project Not Found')
     const path = asked.path.slice(PROJECT.length)
-    if (method === 'GET' && path === '/merge_requests') return { status: 200, json: receiver.merges }
+    if (method === 'GET' && path === '/merge_requests') return { status: 200, json: sourced(asked) }
+    if (method === 'POST' && path === '/merge_requests') return opened(asked)
     const [, commit] = /^\/statuses\/([0-9a-f]{40})$/.exec(path) ?? []
     if (method === 'POST' && commit !== undefined) return marked(asked, commit)
     const [, number, id] = /^\/merge_requests\/(\d+)\/notes(?:\/(\d+))?$/.exec(path) ?? []
@@ -48,6 +55,32 @@ export async function gitlabReceiver(): Promise<GitlabReceiver> {
     if (last?.state === state) return fault(400, `Cannot transition status via :run from :${state}`)
     statuses.push({ commit, state, name })
     return { status: 201, json: { id: statuses.length, status: state, name } }
+  }
+  const sourceOf = (one: unknown): string => (one as { source_branch: string }).source_branch
+  const sourced = ({ query }: Asked): unknown[] => {
+    const branch = query.get('source_branch')
+    return receiver.merges.filter((one) => branch === null || sourceOf(one) === branch)
+  }
+  const opened = (asked: Asked): Answer => {
+    const read = parseBody(asked, merge)
+    if ('fault' in read) return fault(400, read.fault)
+    const { source_branch } = read.body
+    if (receiver.merges.some((one) => sourceOf(one) === source_branch)) {
+      return { status: 409, json: { message: [`Another open merge request already exists for ${source_branch}`] } }
+    }
+    const iid = 70 + receiver.merges.length
+    const made = {
+      ...read.body,
+      iid,
+      state: 'opened',
+      web_url: `https://gitlab.com/acme/shop/-/merge_requests/${iid}`,
+      author: { username: 'bot' },
+      sha: 'c'.repeat(40),
+      source_project_id: 1,
+      target_project_id: 1,
+    }
+    receiver.merges.push(made)
+    return { status: 201, json: made }
   }
   const listed = ({ query }: Asked, number: number): Answer => {
     const [size, page] = [Number(query.get('per_page') ?? 20), Number(query.get('page') ?? 1)]

@@ -17,6 +17,8 @@ export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly json?: unknown
+  /** In place of JSON. */
+  readonly text?: string
 }
 
 export type Behaviour =
@@ -72,7 +74,7 @@ export async function startReceiver(handle: (asked: Asked) => Answer): Promise<R
     if (how?.kind === 'hanging') return
     if (how?.kind === 'answer lost') return void request.socket.destroy()
     if (how === null && answer.status >= 400) refused.push({ asked: one, answer })
-    const body = answer.json === undefined ? '' : JSON.stringify(answer.json)
+    const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json))
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(body)
   }
 
