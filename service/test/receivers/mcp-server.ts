@@ -48,7 +48,7 @@ export async function mcpServerReceiver(form: 'json' | 'stream' = 'json'): Promi
     if (id === undefined) return { status: 202 }
     const result = resultOf(method, params)
     const answer = { jsonrpc: '2.0', id, ...('error' in result ? { error: result.error } : { result: result.value }) }
-    const first = method === 'initialize' ? { 'mcp-session-id': SESSION } : {}
+    const first: Record<string, string> = method === 'initialize' ? { 'mcp-session-id': SESSION } : {}
     return form === 'json'
       ? { status: 200, headers: first, json: answer }
       : { status: 200, headers: { ...first, 'content-type': 'text/event-stream' }, text: eventsOf(answer) }
