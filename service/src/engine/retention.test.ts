@@ -3,23 +3,8 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { testApp } from '../../test/support/app.ts'
-import type { BlobStore } from '../ports/blob-store.ts'
+import { rememberingBlobs } from '../../test/support/blobs.ts'
 import { retentionTask } from './retention.ts'
-
-function rememberingBlobs(deleted: string[]): BlobStore {
-  const none = async (): Promise<never> => {
-    throw new Error('not used here')
-  }
-  return {
-    kind: 'filesystem',
-    put: none,
-    get: none,
-    has: none,
-    delete: async (_uid, sha256) => void deleted.push(sha256.toString('hex')),
-    writeMarker: none,
-    readMarker: none,
-  }
-}
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
 

@@ -1,4 +1,4 @@
-// Takes away what is old enough, every hour: files, then runs, then output by the day. Small batches with a pause
+// Takes away what is old enough, every hour: files, then runs, sessions of agents, then output by the day. Small batches with a pause
 // between, so that nobody waits for it.
 import { setTimeout as rest } from 'node:timers/promises'
 import type { App } from '../app/context.ts'
@@ -9,7 +9,7 @@ import * as deliveries from '../store/deliveries.ts'
 import * as retention from '../store/retention.ts'
 import type { Periodic } from './periodic.ts'
 
-/** In days; 0 is for ever. */
+/** In days; 0 is for ever. Sessions of agents stay as long as runs. */
 export interface RetentionDays {
   readonly runs: number
   readonly logs: number
@@ -51,6 +51,22 @@ export function retentionTask(app: App, blobs: BlobStore, days: RetentionDays): 
     }
   }
 
+  async function removeSessionFiles(): Promise<number> {
+    let removed = 0
+    for (;;) {
+      const old = await retention.listFilesOfOldSessions(db, days.runs, BATCH)
+      for (const one of old) {
+        if (!one.inUse) {
+          await blobs.delete(one.workspaceUid, one.sha256)
+          removed++
+        }
+        await retention.forgetSessionFiles(db, one)
+      }
+      if (old.length < BATCH) return removed
+      await rest(REST_MS)
+    }
+  }
+
   return {
     name: 'retention',
     everyMs: 3_600_000,
@@ -63,10 +79,18 @@ export function retentionTask(app: App, blobs: BlobStore, days: RetentionDays): 
         days.runs === 0
           ? 0
           : await drain(() => inTransaction(db, (tx) => retention.deleteOldRuns(tx, days.runs, BATCH)))
+      const sessionFiles = days.runs === 0 ? 0 : await removeSessionFiles()
+      const sessions =
+        days.runs === 0
+          ? 0
+          : await drain(() => inTransaction(db, (tx) => retention.deleteOldSessions(tx, days.runs, BATCH)))
       const sent = days.deliveries === 0 ? 0 : await drain(() => deliveries.deleteOld(db, days.deliveries, BATCH))
       const logDays = days.logs === 0 ? 0 : await logs.dropDays(db, await retention.dayBefore(db, days.logs))
-      if (runs + files + logDays + sent > 0) {
-        log.info({ runs, files, logDays, deliveries: sent }, 'old runs, files, output and deliveries were removed')
+      if (runs + files + sessionFiles + sessions + logDays + sent > 0) {
+        log.info(
+          { runs, files: files + sessionFiles, sessions, logDays, deliveries: sent },
+          'old runs, sessions, files, output and deliveries were removed',
+        )
       }
     },
   }
