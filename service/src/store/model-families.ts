@@ -31,6 +31,17 @@ export async function find(db: Db, workspaceId: number, name: string): Promise<M
   return rows[0] ?? null
 }
 
+/** Of every workspace, for the operator; null where the database is older than families. */
+export async function listAll(db: Db): Promise<(ModelFamily & { workspaceId: number; workspace: string })[] | null> {
+  const { rows: there } = await sql<{ there: boolean }>`/* model_family_there */
+    select to_regclass('model_family') is not null as there`.execute(db)
+  if (there[0]?.there !== true) return null
+  const { rows } = await sql<ModelFamily & { workspaceId: number; workspace: string }>`/* model_family_list_all */
+    select w.id as "workspaceId", w.name as workspace, ${columns}
+    from model_family f join workspace w on w.id = f.workspace_id order by w.id, f.id`.execute(db)
+  return rows
+}
+
 /** Two changes of the families of a workspace follow each other: there is one default at most, and the first is it. */
 export async function lockAll(tx: Db, workspaceId: number): Promise<void> {
   await sql`/* model_family_lock */ select 1 from workspace where id = ${workspaceId} for no key update`.execute(tx)

@@ -16,6 +16,7 @@ import { checkMasterKeys } from '../../store/secrets.ts'
 import { Vault } from '../../store/vault.ts'
 import { commandLog, hasDatabase } from '../app.ts'
 import { check, type Finding, fail, ok, warn } from './finding.ts'
+import { modelChecks } from './models.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 
@@ -58,6 +59,7 @@ async function inspectAll(loaded: LoadedConfig, db: Db): Promise<Finding[]> {
     ),
     await check('audit owner', again, () => auditOwner(db)),
     await check('audit log', again, () => auditLog(config, db)),
+    ...(await modelChecks(config, db, async () => new Vault((await masterKeysOf(loaded)) ?? []))),
   ]
 }
 
@@ -138,10 +140,16 @@ async function migrations(applied: inspect.AppliedMigration[] | null) {
   return ok(`current (${known.length})`)
 }
 
-async function masterKey({ config, sources }: LoadedConfig, db: Db) {
+async function masterKeysOf({ config }: LoadedConfig): Promise<readonly Buffer[] | null> {
+  const given = config.masterKey?.reveal()
+  return given === undefined ? await readMasterKeys(masterKeyPath(config.data)) : parseMasterKeys(given)
+}
+
+async function masterKey(loaded: LoadedConfig, db: Db) {
+  const { config, sources } = loaded
   const given = config.masterKey?.reveal()
   const path = masterKeyPath(config.data)
-  const keys = given === undefined ? await readMasterKeys(path) : parseMasterKeys(given)
+  const keys = await masterKeysOf(loaded)
   const where = given === undefined ? `${path}, mode 0600` : `given by ${sourceText(sources.get('masterKey')!)}`
   if (keys === null) {
     return fail(`${path} is missing`, 'Put the file back, or give the key with YARDMASTER_MASTER_KEY_FILE.')
