@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from './errors.ts'
-import { hasControl, parseEmail, parseInstant, parseName, refuseNul } from './text.ts'
+import { hasControl, parseEmail, parseInstant, parseName, refuseNul, storable } from './text.ts'
 
 const refused = (work: () => unknown, words: RegExp): void => {
   assert.throws(
@@ -106,4 +106,15 @@ test('what is no time is refused before the database sees it', () => {
     '١٠٢٦-٠١-٠١',
   ]
   for (const text of bad) refused(() => parseInstant(text, 'to'), /^to: not a time/)
+})
+
+test('a storable value has no NUL and no half of a pair in it, and is otherwise the same', () => {
+  const given = { a: 'x\0y', 'k\0': ['\ud83d', '\ud83d\ude00'], n: 1, none: null, no: false }
+  assert.deepEqual(storable(given), {
+    a: 'x\uFFFDy',
+    'k\uFFFD': ['\uFFFD', '\ud83d\ude00'],
+    n: 1,
+    none: null,
+    no: false,
+  })
 })

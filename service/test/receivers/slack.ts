@@ -59,7 +59,9 @@ const block = z.union([
 const content = { text: mrkdwn(40_000).shape.text, blocks: z.array(block).min(1).max(50) }
 const post = z.strictObject({
   channel: z.string().min(1),
-  ...content,
+  text: content.text,
+  // A message of plain text has none.
+  blocks: content.blocks.optional(),
   unfurl_links: z.boolean().optional(),
   unfurl_media: z.boolean().optional(),
   thread_ts: z
@@ -101,11 +103,11 @@ export async function slackReceiver(): Promise<SlackReceiver> {
     const { body } = read
     const channel = CHANNELS[body.channel] ?? Object.values(CHANNELS).find((id) => id === body.channel)
     if (channel === undefined) return fault('channel_not_found')
-    if (JSON.stringify(body.blocks).length > 13_200) return fault('msg_blocks_too_long')
+    const { text, blocks = [] } = body
+    if (JSON.stringify(blocks).length > 13_200) return fault('msg_blocks_too_long')
     if (body.thread_ts !== undefined && !messages.some((one) => one.ts === body.thread_ts))
       return fault('thread_not_found')
     const ts = `17000${String(messages.length).padStart(5, '0')}.000100`
-    const { text, blocks } = body
     const isBroadcast = body.reply_broadcast === true
     messages.push({ channel, ts, threadTs: body.thread_ts ?? null, isBroadcast, text, blocks, edits: 0 })
     return { status: 200, json: { ok: true, channel, ts, message: { text, ts, type: 'message' } } }
