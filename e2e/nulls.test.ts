@@ -11,7 +11,9 @@ import {
 } from 'graphql'
 import { sql } from 'kysely'
 import { createIntegration } from '../service/src/app/integrations.ts'
+import { setMcpServer } from '../service/src/app/mcp-servers.ts'
 import { createMessageTemplate } from '../service/src/app/message-templates.ts'
+import { setModelFamily } from '../service/src/app/model-families.ts'
 import { createSchedule } from '../service/src/app/schedules.ts'
 import { triggerRun } from '../service/src/app/trigger-run.ts'
 import { createWebhook } from '../service/src/app/webhooks.ts'
@@ -25,6 +27,8 @@ const COMMAND = 'a command of its failed run'
 const WEBHOOK = 'a webhook'
 const INTEGRATION = 'an integration'
 const TEMPLATE = 'a template'
+const FAMILY = 'a model family'
+const SERVER = 'a server'
 
 // What the required arguments are given; an operation is asked as many times as it has kinds of callers.
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -54,6 +58,12 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   testIntegration: { id: INTEGRATION },
   createMessageTemplate: { channel: 'SLACK', name: 'k', text: '{{run.state}}' },
   updateMessageTemplate: { slug: TEMPLATE },
+  listDinoaiAgentSessions: {},
+  listHealingRequests: {},
+  triggerDinoaiAgentRun: { message: 'Why?' },
+  setModelFamily: { name: FAMILY },
+  setAgentPolicy: { policy: {} },
+  setMcpServer: { name: SERVER },
   createBoltSchedule: { schedule: { name: 'k', schedule: 'OFF', environment: 'production', commands: ['true'] } },
   updateBoltSchedule: { slug: SCHEDULE, schedule: {} },
   deleteBoltSchedule: { slug: SCHEDULE },
@@ -140,12 +150,16 @@ async function outcome(api: TestApi, name: string, variables: Readonly<Record<st
       description owner suspended active overlap catchUp catchUpWindowSeconds commands gitBranch nextRunAt labels
       turboCi { enabled } deferredSchedule { enabled } slackOn emailOn envVarNames timeLimitSeconds slaSeconds } }
     listBoltRuns(offset: 0, limit: 10) { runs { state reason actorEmail gitInfo { branch pullRequestId } } } }`)
+  const agents = await inside(`{ listModelFamilies { families { name provider model isDefault secretNames } }
+    agentPolicy { tools egressHosts maxSteps commitName } listMcpServers { servers { name url tools headerNames } }
+    listDinoaiAgentSessions { sessions { agent status model } totalCount } }`)
   const { code, message } = reply
   return {
     code,
     message,
     data: reply.json.data,
     jobs: jobs.json,
+    agents: agents.json,
     after: after.json,
     made: madeBy(keys.json),
     personal: personal.json,
@@ -158,10 +172,15 @@ async function waysOut({ t }: TestApi, workspace: WorkspaceRef): Promise<[string
   const slack = { kind: 'slack', name: '', settings: {}, secrets: { token: 'long-enough' } }
   const integration = await createIntegration(inside, slack)
   const template = await createMessageTemplate(inside, { channel: 'slack', name: 'Own', text: '{{run.state}}' })
+  const access = { provider: 'openai', model: 'm', secrets: { apiKey: 'long-enough' } }
+  const family = await setModelFamily(inside, { name: 'large', ...access })
+  const server = await setMcpServer(inside, { name: 'docs', url: 'https://mcp.example.com/x', tools: ['search'] })
   return [
     [WEBHOOK, hook.id],
     [INTEGRATION, integration.id],
     [TEMPLATE, template.slug],
+    [FAMILY, family.name],
+    [SERVER, server.name],
   ]
 }
 

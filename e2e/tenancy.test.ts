@@ -3,14 +3,18 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type GraphQLInputType, getNamedType, isInputObjectType } from 'graphql'
+import { updateEnvironment } from '../service/src/app/environments.ts'
 import { createIntegration } from '../service/src/app/integrations.ts'
+import { setMcpServer } from '../service/src/app/mcp-servers.ts'
 import { createMessageTemplate } from '../service/src/app/message-templates.ts'
+import { setModelFamily } from '../service/src/app/model-families.ts'
 import { createWebhook, testWebhook } from '../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../service/src/domain/actor.ts'
 import { newUid } from '../service/src/domain/ids.ts'
 import * as people from '../service/src/store/people.ts'
 import * as pulls from '../service/src/store/pull-requests.ts'
 import { TEST_PULL } from '../service/test/support/git-hooks.ts'
+import { testSession } from './support/agents.ts'
 import { bearer, pairOf, type RequestHeaders, sessionOf, type TestApi, testApi } from './support/api.ts'
 import { schema } from './support/arguments.ts'
 
@@ -107,6 +111,7 @@ before(async () => {
     },
     ...(await scheduleNamings(account, inA)),
     ...(await wayOutNamings(inA)),
+    ...(await agentNamings(inA)),
   ]
 })
 after(() => api.close())
@@ -241,6 +246,46 @@ async function wayOutNamings(by: readonly RequestHeaders[]): Promise<Naming[]> {
   ]
 }
 
+/** A session of B, and what B gives its agents. */
+async function agentNamings(by: readonly RequestHeaders[]): Promise<Naming[]> {
+  const inside = api.t.inside(b)
+  await updateEnvironment(inside, 'only-b', { repositoryUrl: 'https://git.example.com/b.git' })
+  const query = { kind: 'query' } as const
+  const bySession = { theirs: await testSession(inside), nobodys: newUid(), by }
+  await setModelFamily(inside, { name: 'only-b', provider: 'openai', model: 'm', secrets: { apiKey: 'long-enough' } })
+  await setMcpServer(inside, { name: 'only-b', url: 'https://mcp.example.com/b' })
+  const byName = { theirs: 'only-b', nobodys: 'nobodys', by }
+  return [
+    {
+      argument: 'dinoaiAgentRun.agentSessionId',
+      document: 'dinoaiAgentRun(agentSessionId: $)',
+      ...bySession,
+      ...query,
+    },
+    {
+      argument: 'dinoaiAgentToolOutput.agentSessionId',
+      document: 'dinoaiAgentToolOutput(agentSessionId: $, call: "c1")',
+      ...bySession,
+      ...query,
+    },
+    {
+      argument: 'listDinoaiAgentSessions.filter.parentSessionId',
+      document: 'listDinoaiAgentSessions(filter: { parentSessionId: $ })',
+      ...bySession,
+      ...query,
+    },
+    {
+      argument: 'sendDinoaiAgentMessage.agentSessionId',
+      document: 'sendDinoaiAgentMessage(agentSessionId: $, message: "x")',
+      ...bySession,
+    },
+    { argument: 'stopDinoaiAgentRun.agentSessionId', document: 'stopDinoaiAgentRun(agentSessionId: $)', ...bySession },
+    { argument: 'removeModelFamily.name', document: 'removeModelFamily(name: $)', ...byName },
+    { argument: 'testModelFamily.name', document: 'testModelFamily(name: $)', ...byName },
+    { argument: 'removeMcpServer.name', document: 'removeMcpServer(name: $)', ...byName },
+  ]
+}
+
 // Names of things at other services or of what is made here, and fields of an update, which goes through the code of the
 // creation.
 const NOT_OURS = /\.(notifications|integrations)\.|^updateBoltSchedule\.schedule\.|^createMessageTemplate\.slug$/
@@ -305,6 +350,9 @@ test('no answer of a query through the keys of one workspace holds anything of t
     environments { environments { slug displayName variables { name } secrets { name } } variables { name } secrets { name } }
     getAuditLogs { auditLogs { workspaceId workspaceName actorEmail metadataJson } }
     listApiKeys { keys { id name workspaceUid start } }
+    listDinoaiAgentSessions { sessions { agentSessionId } totalCount }
+    listModelFamilies { families { name } }
+    listMcpServers { servers { name } }
   }`
   const emails = (await people.listMembers(api.t.app.db, b.id)).flatMap((one) => [one.email, one.uid])
   const foreign = [...emails, b.uid, 'only-b', 'ONLY_B', `"workspaceId":${b.id},`, '"workspaceId":0,']

@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { KyselyPlugin } from 'kysely'
-import { agentDeps } from '../../service/src/compose/agents-later.ts'
 import { openBlobs } from '../../service/src/compose/blobs.ts'
 import { createHttp } from '../../service/src/compose/http.ts'
 import { loadConfig } from '../../service/src/config/load.ts'
@@ -19,6 +18,7 @@ import { openDatabase } from '../../service/src/store/database.ts'
 import type { Person } from '../../service/src/store/people.ts'
 import * as sessions from '../../service/src/store/sessions.ts'
 import { type TestApp, type TestAppOptions, testApp } from '../../service/test/support/app.ts'
+import { testAgentDeps } from './agents.ts'
 
 export type RequestHeaders = Readonly<Record<string, string>>
 
@@ -100,7 +100,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const closing: (() => Promise<void>)[] = []
 
   const app = options.onStatement ? { ...t.app, db: t.app.db.withPlugin(watching(options.onStatement)) } : t.app
-  const agents = agentDeps(config, app, { PATH: process.env.PATH })
+  const agents = testAgentDeps(app)
   const node = await createHttp(config, { app, database: t.database.database, blobs, agents }, info(), {
     draining: false,
   })

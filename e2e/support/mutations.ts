@@ -1,6 +1,7 @@
 // One request for every mutation that is served, each of which changes something when it is made for the first time,
 // in this order.
 import { sql } from 'kysely'
+import { stopAgent } from '../../service/src/app/agent-sessions.ts'
 import { createEnvironment } from '../../service/src/app/environments.ts'
 import { createIntegration } from '../../service/src/app/integrations.ts'
 import { createMessageTemplate } from '../../service/src/app/message-templates.ts'
@@ -10,6 +11,7 @@ import { createWebhook, testWebhook } from '../../service/src/app/webhooks.ts'
 import type { WorkspaceRef } from '../../service/src/domain/actor.ts'
 import * as pulls from '../../service/src/store/pull-requests.ts'
 import { TEST_PULL } from '../../service/test/support/git-hooks.ts'
+import { testSession } from './agents.ts'
 import { type Ask, bearer, type RequestHeaders, sessionOf, type TestApi } from './api.ts'
 
 export interface GoodMutation {
@@ -80,6 +82,19 @@ export async function goodMutations(api: TestApi, a: WorkspaceRef): Promise<Good
   add('updateMessageTemplate', `slug: "${hooks.template}", name: "Other"`)
   add('deleteMessageTemplate', `slug: "${hooks.template}"`)
   add('syncBoltScheduleFiles', '')
+  const agents = await makeSessions(api, a)
+  add('triggerDinoaiAgentRun', 'message: "Why?"', 'agentSessionId status warning')
+  add('sendDinoaiAgentMessage', `agentSessionId: "${agents.over}", message: "And then?"`, 'agentSessionId status')
+  add('stopDinoaiAgentRun', `agentSessionId: "${agents.waiting}"`, 'status')
+  const families =
+    'provider: OPENAI_COMPATIBLE, model: "m", settings: [{ name: "address", value: "http://127.0.0.1:9" }]'
+  add('setModelFamily', `name: "local", ${families}, secrets: [{ name: "apiKey", value: "key-of-the-model" }]`)
+  add('testModelFamily', 'name: "local"', 'ok text')
+  add('removeModelFamily', 'name: "local"')
+  add('setAgentPolicy', 'policy: { maxSteps: 5 }')
+  const headers = 'headers: [{ name: "Authorization", value: "header-of-the-server" }]'
+  add('setMcpServer', `name: "docs", url: "https://mcp.example.com/x", ${headers}`)
+  add('removeMcpServer', 'name: "docs"')
   add('archiveEnvironment', 'slug: "production"')
   add('createApiKey', 'key: { name: "k", kind: ACCOUNT }', 'id key')
   add('revokeApiKey', `id: ${spare.id}`)
@@ -108,6 +123,14 @@ async function makeHooks({ t }: TestApi, a: WorkspaceRef) {
   const { slug: template } = await createMessageTemplate(inside, own)
   const pull = await pulls.save(t.app.db, a.id, TEST_PULL, 'open')
   return { webhook, delivery, integration, template, pull }
+}
+
+/** Sessions of agents: one whose turn is over, and one that waits. */
+async function makeSessions({ t }: TestApi, a: WorkspaceRef) {
+  const inside = t.inside(a)
+  const [over, waiting] = [await testSession(inside), await testSession(inside)]
+  await stopAgent(inside, { sessionId: over })
+  return { over, waiting }
 }
 
 /** Schedules with runs as workers would have left them: two that are going, and one that failed. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import {
   createIntegration,
   listIntegrations,
@@ -10,8 +10,8 @@ import {
 import { INTEGRATION_KINDS, KINDS, type Values } from '../domain/integration.ts'
 import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
-import { refusal } from './errors.ts'
 import { numberArg, WORKSPACE } from './options.ts'
+import { namedValue, SECRETS_FROM_INPUT, secretsFrom } from './secret-values.ts'
 import { table } from './table.ts'
 
 interface Fields {
@@ -22,23 +22,12 @@ interface Fields {
   readonly address?: string
 }
 
-/** `name=value`, repeated. */
-function setting(text: string, before: Values | undefined): Values {
-  const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('Write it as name=value.')
-  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
-}
-
 const KIND_WORDS = INTEGRATION_KINDS.map((kind) => {
   const { settings, secrets } = KINDS[kind]
   return `${kind} (${[...Object.keys(settings), ...Object.keys(secrets).map((one) => `secret ${one}`)].join(', ')})`
 }).join('; ')
 
-const SECRETS = [
-  '--secrets',
-  'read secrets from the standard input, as name=value, separated by spaces or line breaks',
-] as const
-const SETTING = ['--setting <name=value>', 'a setting; may be repeated', setting] as const
+const SETTING = ['--setting <name=value>', 'a setting; may be repeated', namedValue] as const
 
 export function registerIntegrations(program: Command, shell: Shell): void {
   const noun = addNoun(program, 'integrations', 'accounts at other services: Slack, Teams, incidents, git hosts')
@@ -48,15 +37,6 @@ export function registerIntegrations(program: Command, shell: Shell): void {
   test(noun, shell)
   mail(noun, shell)
   remove(noun, shell)
-}
-
-async function secretsOf(isGiven: boolean | undefined, read: (what: string) => Promise<string>): Promise<Values> {
-  if (isGiven !== true) return {}
-  const words = (await read('Secrets, as name=value')).split(/\s+/).filter((word) => word !== '')
-  return words.reduce<Values>((all, word) => {
-    if (!/^[^=]+=./.test(word)) throw refusal('Give each secret as name=value.')
-    return setting(word, all)
-  }, {})
 }
 
 function create(noun: Command, shell: Shell): void {
@@ -70,8 +50,8 @@ function create(noun: Command, shell: Shell): void {
       details: `Kinds with their settings and secrets: ${KIND_WORDS}.`,
       examples: ['yardmaster integrations create slack --secrets <<< "token=$SLACK_TOKEN"'],
     },
-    async ({ args, options, io, load, print }) => {
-      const secrets = await secretsOf(options.secrets, io.read)
+    async ({ args, options, cli, load, print }) => {
+      const secrets = (await secretsFrom(options, cli)) ?? {}
       const made = await inWorkspace(load(), options.workspace, (ctx) =>
         createIntegration(ctx, {
           kind: args[0]!,
@@ -87,7 +67,7 @@ function create(noun: Command, shell: Shell): void {
     .option(...WORKSPACE)
     .option('--name <name>', 'for Teams: the channel, as schedules name it')
     .option(...SETTING)
-    .option(...SECRETS)
+    .option(...SECRETS_FROM_INPUT)
 }
 
 function update(noun: Command, shell: Shell): void {
@@ -104,9 +84,9 @@ function update(noun: Command, shell: Shell): void {
         'yardmaster integrations update 2 --setting apiUrl=https://api.eu.pagerduty.com --secrets <<< "token=$TOKEN"',
       ],
     },
-    async ({ args, options, io, load, print }) => {
+    async ({ args, options, cli, load, print }) => {
       const id = Number(args[0])
-      const secrets = await secretsOf(options.secrets, io.read)
+      const secrets = (await secretsFrom(options, cli)) ?? {}
       await inWorkspace(load(), options.workspace, (ctx) =>
         updateIntegration(ctx, id, {
           settings: options.setting ?? {},
@@ -119,7 +99,7 @@ function update(noun: Command, shell: Shell): void {
   )
     .option(...WORKSPACE)
     .option(...SETTING)
-    .option(...SECRETS)
+    .option(...SECRETS_FROM_INPUT)
 }
 
 function list(noun: Command, shell: Shell): void {

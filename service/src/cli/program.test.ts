@@ -56,6 +56,16 @@ test('every command is there and its help shows an example', async () => {
   for (const expected of [
     ...['serve', 'setup', 'workspaces create', 'workspaces list', 'environments create', 'environments set'],
     ...['environments list', 'users invite', 'users list', 'users reset', 'keys create', 'keys list', 'keys revoke'],
+    ...[
+      'agents list',
+      'agents run',
+      'agents send',
+      'agents stop',
+      'agents sessions',
+      'agents transcript',
+      'agents policy',
+    ],
+    ...['models list', 'models set', 'models test', 'models remove', 'mcp list', 'mcp set', 'mcp remove'],
     ...['features list', 'features set', 'audit verify', 'audit export', 'secrets rotate', 'config', 'doctor'],
   ]) {
     assert.ok(names.includes(expected), expected)

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { createScrubber } from '../adapters/scrub.ts'
 import { VERSION } from '../compose/version.ts'
 import { secretTexts } from '../config/describe.ts'
+import { registerAgents } from './agents.ts'
 import { registerAudit } from './audit.ts'
 import { addCommand, type Shell } from './command.ts'
 import { registerConfig } from './config.ts'
@@ -13,7 +14,9 @@ import { registerFeatures } from './features.ts'
 import { registerIntegrations } from './integrations.ts'
 import type { Cli } from './io.ts'
 import { registerKeys } from './keys.ts'
+import { registerMcp } from './mcp.ts'
 import { registerMessageTemplates } from './message-templates.ts'
+import { registerModels } from './models.ts'
 import { registerPullRequests } from './pull-requests.ts'
 import { registerSchedules } from './schedules.ts'
 import { registerSecrets } from './secrets.ts'
@@ -87,6 +90,9 @@ export function buildProgram(shell: Shell): Command {
   registerWebhooks(program, shell)
   registerDeliveries(program, shell)
   registerPullRequests(program, shell)
+  registerAgents(program, shell)
+  registerModels(program, shell)
+  registerMcp(program, shell)
   registerFeatures(program, shell)
   registerAudit(program, shell)
   registerSecrets(program, shell)

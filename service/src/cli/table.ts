@@ -28,3 +28,7 @@ function shown(cell: Cell): string {
 }
 
 const isControl = (letter: string): boolean => letter < ' ' || (letter >= '\x7f' && letter <= '\x9f')
+
+/** Text of several lines that somebody else wrote, such as a model or a tool. */
+export const printable = (text: string): string =>
+  [...text].map((letter) => (isControl(letter) && letter !== '\n' && letter !== '\t' ? '?' : letter)).join('')
