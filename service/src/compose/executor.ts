@@ -1,5 +1,9 @@
 // How commands are run on this host, by what is asked for and what the host allows.
-import { type ContainerExecutor, createContainerExecutor } from '../adapters/executor/container.ts'
+import {
+  type ContainerExecutor,
+  type ContainerOptions,
+  createContainerExecutor,
+} from '../adapters/executor/container.ts'
 import { findProgram } from '../adapters/executor/host.ts'
 import { createProcessExecutor, type ProcessExecutor } from '../adapters/executor/process.ts'
 import type { User } from '../adapters/executor/stages.ts'
@@ -52,17 +56,24 @@ async function asWhom(
   return { executor: await make(null), user: null, why: 'this host does not allow another user in namespaces' }
 }
 
-async function openContainers(config: Config, environment: Environment, log: Log): Promise<OpenedExecutor> {
+/** The container engine of this host; null: it has none. */
+export function containerEngine(
+  config: Config,
+  environment: Environment,
+): Pick<ContainerOptions, 'engine' | 'clientEnvironment'> | null {
   const engine = config.commands.engine ?? findProgram('docker') ?? findProgram('podman')
-  if (engine === null)
-    throw new Error('commands.isolation is container, and neither docker nor podman is on this host.')
+  const given = CLIENT_VARIABLES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]))
+  return engine === null ? null : { engine, clientEnvironment: Object.fromEntries(given) }
+}
+
+async function openContainers(config: Config, environment: Environment, log: Log): Promise<OpenedExecutor> {
+  const found = containerEngine(config, environment)
+  if (found === null) throw new Error('commands.isolation is container, and neither docker nor podman is on this host.')
+  const { engine } = found
   const executor: ContainerExecutor = createContainerExecutor({
-    engine,
+    ...found,
     image: config.commands.image!,
     network: config.commands.network,
-    clientEnvironment: Object.fromEntries(
-      CLIENT_VARIABLES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
-    ),
   })
   await executor.verify()
   log.info({ engine, image: config.commands.image }, 'commands run in containers')

@@ -1,12 +1,13 @@
-// The composition root of `yardmaster worker`: no port, no schedules, only runs.
+// The composition root of `yardmaster worker`: no port, no schedules, only runs and sessions of agents.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import { heartbeat } from '../engine/housekeeping.ts'
-import { startPeriodic } from '../engine/periodic.ts'
+import { type Service, startPeriodic } from '../engine/periodic.ts'
 import type { Worker } from '../engine/worker/worker.ts'
 import type { Log } from '../ports/runtime.ts'
 import * as nodes from '../store/nodes.ts'
+import { agentDeps, sessionReaper, startAgents } from './agents.ts'
 import { type OpenedBlobs, openBlobs, requireSharedBlobs } from './blobs.ts'
 import { openApp } from './open.ts'
 import { VERSION } from './version.ts'
@@ -30,6 +31,7 @@ export async function startWorkerProcess(config: Config, log: Log, environment: 
   const opened = await openApp(config, log, { purpose: 'worker' })
   const services: { stop(): Promise<void> }[] = []
   let worker: Worker | undefined
+  let sessions: readonly Service[] = []
   let store: OpenedBlobs | undefined
   const node: nodes.NodeInfo = {
     id: randomUUID(),
@@ -58,23 +60,36 @@ export async function startWorkerProcess(config: Config, log: Log, environment: 
     await requireSharedBlobs(opened.app, blobs, config)
     await opened.queue.start()
     const host = hostProcesses()
-    services.push(startPeriodic(log, heartbeat(opened.app, node)), startPeriodic(log, runReaper(config, opened, host)))
+    services.push(
+      startPeriodic(log, heartbeat(opened.app, node)),
+      startPeriodic(log, runReaper(config, opened, host)),
+      startPeriodic(log, sessionReaper(config, opened, host)),
+    )
     const drainMs = config.worker.drainSeconds === 0 ? null : config.worker.drainSeconds * 1000
-    worker = await startRunWorker(config, opened, { host, blobs, environment, drainMs })
-    const { id, stop, stopNow } = worker
+    const runs = await startRunWorker(config, opened, { host, blobs, environment, drainMs })
+    worker = runs
+    sessions = await startAgents(config, opened, {
+      host,
+      blobs,
+      environment,
+      agents: agentDeps(config, opened.app, environment),
+      executes: runs.executes,
+      drainMs: config.drainSeconds * 1000,
+    })
+    const stopSessions = (): Promise<unknown> => Promise.all(sessions.map((one) => one.stop()))
     return {
-      id,
+      id: runs.id,
       stop: async () => {
-        await stop()
+        await Promise.all([runs.stop(), stopSessions()])
         await closing()
       },
       stopNow: async () => {
-        await stopNow()
+        await Promise.all([runs.stopNow(), stopSessions()])
         await closing()
       },
     }
   } catch (error) {
-    await worker?.stopNow()
+    await Promise.all([worker?.stopNow(), ...sessions.map((one) => one.stop())])
     await closing()
     throw error
   }

@@ -12,7 +12,7 @@ import type { Config } from '../config/schema.ts'
 import { auditWitness } from '../engine/audit-witness.ts'
 import { heartbeat, housekeeping } from '../engine/housekeeping.ts'
 import { startMailSender } from '../engine/mail-sender.ts'
-import { startPeriodic } from '../engine/periodic.ts'
+import { type Service, startPeriodic } from '../engine/periodic.ts'
 import { retentionTask } from '../engine/retention.ts'
 import { startScheduleSync } from '../engine/schedule-sync.ts'
 import { startScheduler } from '../engine/scheduler.ts'
@@ -21,7 +21,7 @@ import type { Log } from '../ports/runtime.ts'
 import * as deliveries from '../store/deliveries.ts'
 import { removeServiceFile, writeServiceFile } from '../store/embedded-postgres.ts'
 import * as nodes from '../store/nodes.ts'
-import { agentDeps } from './agents-later.ts'
+import { agentDeps, sessionReaper, startAgents } from './agents.ts'
 import { blobMarker, type OpenedBlobs, openBlobs } from './blobs.ts'
 import { startDeliveries } from './deliveries.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
@@ -67,13 +67,18 @@ export async function startService(config: Config, options: ServeOptions): Promi
   })
   let server: FastifyInstance | undefined
   let worker: Worker | undefined
+  let sessions: readonly Service[] = []
   let store: OpenedBlobs | undefined
   const services: { stop(): Promise<void> }[] = []
 
   const stop = async (): Promise<void> => {
     state.draining = true
-    // Requests and runs come to their ends beside each other.
-    await Promise.all([worker?.stop(), server && stopServer(server, config.drainSeconds * 1000)])
+    // Requests, runs and sessions come to their ends beside each other.
+    await Promise.all([
+      worker?.stop(),
+      ...sessions.map((one) => one.stop()),
+      server && stopServer(server, config.drainSeconds * 1000),
+    ])
     for (const service of services.reverse()) await service.stop()
     await opened.queue.stop()
     mailer.close()
@@ -117,10 +122,21 @@ export async function startService(config: Config, options: ServeOptions): Promi
     }
     if (config.roles.includes('scheduler') || config.roles.includes('worker')) {
       services.push(startPeriodic(log, runReaper(config, opened, host)))
+      services.push(startPeriodic(log, sessionReaper(config, opened, host)))
     }
     if (config.roles.includes('worker')) {
       const { environment } = options
-      worker = await startRunWorker(config, opened, { host, blobs, environment, drainMs: config.drainSeconds * 1000 })
+      const drainMs = config.drainSeconds * 1000
+      const runs = await startRunWorker(config, opened, { host, blobs, environment, drainMs })
+      worker = runs
+      sessions = await startAgents(config, opened, {
+        host,
+        blobs,
+        environment,
+        agents,
+        executes: runs.executes,
+        drainMs,
+      })
     }
     const startedAt = opened.app.clock.now().toISOString()
     await writeServiceFile(config.data, { pid: process.pid, startedAt, url, version: VERSION })

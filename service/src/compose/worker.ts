@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hostProcesses } from '../adapters/host-processes.ts'
-import { gitSource } from '../adapters/source/git.ts'
+import { type GitSourceOptions, gitSource } from '../adapters/source/git.ts'
 import { clearYoungGeneration } from '../adapters/young-generation.ts'
 import type { App } from '../app/context.ts'
 import type { Config } from '../config/schema.ts'
@@ -48,17 +48,24 @@ const workPlace = ({ data }: Config): WorkPlace => ({
 })
 
 /** Mirrors and their locks are shared by everything that works in one data folder. */
-export const openSource = (config: Config, app: App, environment: Environment): Source & FileSource =>
-  gitSource({
-    folder: join(config.data, 'mirrors'),
-    path: environment.PATH ?? SYSTEM_PATH,
-    variables: networkOf(environment),
-    closed: [config.data, config.blobs.folder],
-    open: [join(config.data, 'demo-repository')],
-    now: () => app.clock.now().getTime(),
-  })
+export const gitOptions = (config: Config, app: App, environment: Environment): GitSourceOptions => ({
+  folder: join(config.data, 'mirrors'),
+  path: environment.PATH ?? SYSTEM_PATH,
+  variables: networkOf(environment),
+  closed: [config.data, config.blobs.folder],
+  open: [join(config.data, 'demo-repository')],
+  now: () => app.clock.now().getTime(),
+})
 
-export async function startRunWorker(config: Config, opened: Opened, options: RunWorkerOptions): Promise<Worker> {
+export const openSource = (config: Config, app: App, environment: Environment): Source & FileSource =>
+  gitSource(gitOptions(config, app, environment))
+
+export interface RunWorker extends Worker {
+  /** What it executes runs with, for others in this process; not after its stop. */
+  readonly executes: { readonly ports: RunPorts; readonly settings: RunSettings; readonly place: WorkPlace }
+}
+
+export async function startRunWorker(config: Config, opened: Opened, options: RunWorkerOptions): Promise<RunWorker> {
   const { app } = opened
   const { environment, blobs } = options
   const { executor, user, close } = await openExecutor(config, environment, app.log)
@@ -76,15 +83,18 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     files: runFiles(app, blobs),
     extras: runExtras(app.db, blobs),
   }
+  const executes = {
+    ports,
+    settings: settingsOf(config, opened, environment),
+    place: { ...workPlace(config), owner: user },
+  }
   const worker = await startWorker(app, {
+    ...executes,
     queue: opened.queue,
     connection: opened.connections.service,
     host: options.host,
     slots: config.worker.slots,
     labels: config.worker.labels,
-    ports,
-    settings: settingsOf(config, opened, environment),
-    place: { ...workPlace(config), owner: user },
     lease: leaseTimes(config.worker.leaseSeconds * 1000),
     drainMs: options.drainMs,
     log: app.log,
@@ -101,6 +111,7 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
     }
   return {
     id: worker.id,
+    executes,
     get going() {
       return worker.going
     },

@@ -117,6 +117,14 @@ export const mailboxRule: Rule = (text) => {
   return ADDRESS.test(named ? named[1]! : text) ? undefined : 'is not a mail address'
 }
 
+/** git reads what stands between < and > as the address. */
+export const commitNameRule: Rule = (text) =>
+  text.trim() === text && text.length >= 1 && text.length <= 128 && !/[<>\p{Cc}]/u.test(text)
+    ? undefined
+    : 'is empty, too long, or holds <, > or a control character'
+
+export const commitEmailRule: Rule = (text) => (text.includes('<') ? 'is more than a mail address' : mailboxRule(text))
+
 export const tokenRule: Rule = (text) => {
   if (text.length < 16) return 'is shorter than 16 characters'
   return /^[\x21-\x7e]+$/.test(text) ? undefined : 'holds a space or a character that a header cannot carry'

@@ -1,6 +1,7 @@
 // The one list of settings. The loader, `yardmaster config`, the reference in docs/configuration.md and the text of
 // every fault are made from it: to add a setting, add a leaf here and run `npm run generate`.
 import { z } from 'zod'
+import { agents } from './agent-settings.ts'
 import { listOf, meta, secret, text, whole } from './leaf.ts'
 import {
   buttonRule,
@@ -279,6 +280,7 @@ const leaves = z.strictObject({
   blobs,
   retention,
   outgoing,
+  agents,
   session: z.strictObject({
     hours: whole(1, 8760, 168, {
       env: 'YARDMASTER_SESSION_HOURS',
@@ -368,6 +370,15 @@ export const schema = leaves.check(
       'is missing, while commands.isolation is container. Set YARDMASTER_COMMANDS_IMAGE too, or choose another isolation.',
     ),
   ),
+  z.refine(
+    ({ agents, commands }) =>
+      agents.sandbox !== 'container' || agents.image !== undefined || commands.image !== undefined,
+    relation(
+      ['agents', 'image'],
+      'agents.sandbox',
+      'is missing, while agents.sandbox is container. Set YARDMASTER_AGENTS_IMAGE too, or choose another sandbox.',
+    ),
+  ),
   pairedWith('s3Bucket', 's3Endpoint', 'YARDMASTER_BLOBS_S3_BUCKET'),
   pairedWith('s3Bucket', 's3AccessKey', 'YARDMASTER_BLOBS_S3_BUCKET'),
   pairedWith('s3SecretKey', 's3AccessKey', 'YARDMASTER_BLOBS_S3_SECRET_KEY'),
@@ -404,7 +415,7 @@ export type Config = Frozen<Omit<Parsed, 'publicUrl' | 'tls' | 'blobs'>> & {
 type Section = Extract<
   keyof Parsed,
   | ('tls' | 'metrics' | 'database' | 'mail' | 'oidc' | 'log' | 'limits' | 'session')
-  | ('schedules' | 'worker' | 'commands' | 'blobs' | 'retention' | 'outgoing')
+  | ('schedules' | 'worker' | 'commands' | 'blobs' | 'retention' | 'outgoing' | 'agents')
 >
 
 /** The path of a setting, such as `port` or `database.url`. */

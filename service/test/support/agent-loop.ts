@@ -91,7 +91,7 @@ export async function testLoop(options: { queue?: 'real' | 'recording' } = {}): 
     return {
       models: { choose: async (_, family) => ({ family, warning: null }), open: async () => opened },
       openCheckout: async (session) => await emptyCheckout(join(folder, `${session.id}-${session.attempt}`)),
-      toolsFor: async (session) => ({ caller: await callerOf(app, session, null), tools }),
+      toolsFor: async (session) => ({ caller: await callerOf(app, session), tools }),
       ...more,
     }
   }
@@ -180,7 +180,7 @@ export interface DyingApp extends App {
 export function dying(
   app: App,
   at: { readonly n: number; readonly when: 'before' | 'after' },
-): App & { died: boolean } {
+): DyingApp {
   const state = { count: 0, died: false }
   const execute = async (work: (tx: never) => Promise<unknown>): Promise<unknown> => {
     if (state.died) throw new Crash()
