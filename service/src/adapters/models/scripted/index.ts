@@ -4,11 +4,13 @@ import { SCRIPTED_FAMILY } from '../../../domain/model-family.ts'
 import type { Model } from '../../../ports/model.ts'
 import { assistantPlan } from './assistant.ts'
 import { explainerPlan } from './explainer.ts'
+import { healerPlan } from './healer.ts'
 import { followPlan, type Plan } from './plan.ts'
 
 /** By the name of the agent; any other does as the assistant. */
 export const PLANS: Readonly<Record<string, Plan>> = {
   explainer: explainerPlan,
+  healer: healerPlan,
 }
 
 export function scriptedModel(plans: Readonly<Record<string, Plan>> = PLANS): Model {
