@@ -23,7 +23,7 @@ export interface AgentSessionView {
 export async function getAgentSession(ctx: Context, id: string): Promise<AgentSessionView> {
   const { id: workspaceId } = workspaceOf(ctx)
   const session = await find(ctx, id)
-  const messages = messagesOf(await events.list(ctx.db, workspaceId, id))
+  const messages = messagesOf(await events.listSaid(ctx.db, workspaceId, id))
   return { session, messages, childSessionIds: await sessions.listChildren(ctx.db, workspaceId, id) }
 }
 

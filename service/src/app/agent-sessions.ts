@@ -167,6 +167,9 @@ export async function writeRecords(
   hold: AgentHold,
   bodies: readonly AgentEventBody[],
 ): Promise<AgentEvent[]> {
+  // The turn may end with it in this transaction, which takes the locks of the tree from the top.
+  const isLast = bodies.some((one) => one.kind === 'assistant' && one.calls.length === 0)
+  if (isLast && session.parentId !== null) await sessions.lockTree(unit.db, session.workspaceId, session)
   const written = await events.append(unit.db, hold, bodies)
   await postTexts(unit, session, written)
   for (const one of written) {

@@ -34,9 +34,11 @@ export interface StartSession {
 /** In the caller's transaction, with the job that says that it waits. */
 export async function startSession(unit: Unit, input: StartSession): Promise<string> {
   const { workspaceId, parent } = input
+  // Two calls at once must not both be the last one that is allowed: the tree is locked before anything is counted.
+  const locked = parent === null ? null : await sessions.lockTree(unit.db, workspaceId, parent.session)
   const known = await findKnown(unit, input)
   if (known !== null) return known
-  if (parent !== null) await checkParent(unit, input, parent)
+  if (parent !== null) await checkParent(unit, input, locked)
   const policy = await policies.find(unit.db, workspaceId)
   const id = newUid()
   const made = await sessions.insert(unit.db, {
@@ -63,13 +65,11 @@ async function findKnown(unit: Unit, { workspaceId, parent, healingRequestId }: 
   return healingRequestId === null ? null : await sessions.findByHealing(unit.db, workspaceId, healingRequestId)
 }
 
-/** Under the locks of the tree, so that two calls at once cannot both be the last one that is allowed. */
 async function checkParent(
   unit: Unit,
   { workspaceId, agent }: StartSession,
-  { session }: NonNullable<StartSession['parent']>,
+  parent: sessions.LockedSession | null,
 ): Promise<void> {
-  const parent = await sessions.lockTree(unit.db, workspaceId, session)
   if (parent === null || parent.status !== 'running') throw conflict('The session that calls is not running any more.')
   if (parent.depth + 1 > MOST_DEPTH) {
     throw conflict(`Agents call each other at most ${MOST_DEPTH} deep: do it in this session instead.`)

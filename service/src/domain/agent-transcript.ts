@@ -1,7 +1,6 @@
 // What is shown of a session, all of it read from its journal: the messages, the steps with their tools, what happened
 // before the first question to the model, the sessions that it called. Times are microseconds of the epoch.
 import type { AgentEvent, Usage } from './agent-session.ts'
-import { isMessage } from './agent-session.ts'
 
 export interface AgentMessage {
   /** Unique within the session, increasing, the same on every read. */
@@ -10,15 +9,21 @@ export interface AgentMessage {
   readonly content: string
 }
 
+/** A record, as far as messages need it. */
+interface Said {
+  readonly kind: string
+  readonly ts: number
+  readonly text?: string
+}
+
 /** No empty one, and none twice in a row. */
-export function messagesOf(events: readonly AgentEvent[]): AgentMessage[] {
+export function messagesOf(events: readonly Said[]): AgentMessage[] {
   const messages: AgentMessage[] = []
-  for (const event of events) {
-    if ((event.kind !== 'user_message' && event.kind !== 'assistant') || !isMessage(event)) continue
-    const role = event.kind === 'assistant' ? 'assistant' : 'user'
+  for (const { kind, ts, text = '' } of events) {
+    if ((kind !== 'user_message' && kind !== 'assistant') || text.trim() === '') continue
+    const role = kind === 'assistant' ? 'assistant' : 'user'
     const last = messages.at(-1)
-    if (last?.role === role && last.content === event.text) continue
-    messages.push({ ts: event.ts, role, content: event.text })
+    if (last?.role !== role || last.content !== text) messages.push({ ts, role, content: text })
   }
   return messages
 }

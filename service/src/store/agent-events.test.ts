@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { type TestAgents, testAgents } from '../../test/support/agent-sessions.ts'
 import { sendAgentMessage } from '../app/agent-sessions.ts'
-import type { AgentEventBody } from '../domain/agent-session.ts'
+import type { AgentEventBody, AgentEventKind } from '../domain/agent-session.ts'
+import { AGENT_STATUSES } from '../domain/agent-session.ts'
 import * as events from './agent-events.ts'
 
 let a: TestAgents
@@ -110,4 +111,27 @@ test('the whole of a result is kept beside the journal, for its own workspace', 
   const elsewhere = await a.t.workspace()
   assert.equal(await events.findOutput(a.t.app.db, { ...place, workspaceId: elsewhere.id }), null)
   assert.deepEqual(await events.list(a.t.app.db, elsewhere.id, id), [])
+})
+
+test('the database knows the same states and kinds of records as the code', async () => {
+  const { rows } = await sql<{ name: string; text: string }>`select conname as name, pg_get_constraintdef(oid) as text
+    from pg_constraint where conrelid in ('agent_session'::regclass, 'agent_event'::regclass) and contype = 'c'`.execute(
+    a.t.app.db,
+  )
+  const words = (name: string) =>
+    [...rows.find((row) => row.name === name)!.text.matchAll(/'([a-z_]+)'::text/g)].map((match) => match[1]!).sort()
+  assert.deepEqual(words('agent_session_status_check'), [...AGENT_STATUSES].sort())
+  const kinds: Readonly<Record<AgentEventKind, true>> = {
+    user_message: true,
+    assistant: true,
+    tool_start: true,
+    tool_end: true,
+    status: true,
+    child_started: true,
+    child_result: true,
+    compaction: true,
+    budget: true,
+    note: true,
+  }
+  assert.deepEqual(words('agent_event_kind_check'), Object.keys(kinds).sort())
 })

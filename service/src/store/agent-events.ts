@@ -99,6 +99,18 @@ export async function list(db: Db, workspaceId: number, sessionId: string, after
   return rows.map(({ seq, ts, turn, kind, body }) => ({ ...body, kind, seq, ts, turn }) as AgentEvent)
 }
 
+/** What either side said, in order, without what tools read and wrote: this is asked for again and again. */
+export async function listSaid(
+  db: Db,
+  workspaceId: number,
+  sessionId: string,
+): Promise<{ kind: 'user_message' | 'assistant'; ts: number; text: string }[]> {
+  const { rows } = await sql<{ kind: 'user_message' | 'assistant'; ts: number; text: string }>`/* agent_event_said */
+    select kind, ts, body ->> 'text' as text from agent_event where workspace_id = ${workspaceId}
+      and session_id = ${sessionId} and kind in ('user_message', 'assistant') order by seq`.execute(db)
+  return rows
+}
+
 /** Under the lock: whether a call of the session has its child's answer. */
 export async function hasChildResult(
   db: Db,

@@ -4,6 +4,7 @@
 import { sql } from 'kysely'
 import type { AgentDefinition } from '../domain/agent-definition.ts'
 import type { AgentBudget, AgentSession, AgentStatus, SessionActor } from '../domain/agent-session.ts'
+import { storable } from '../domain/text.ts'
 import type { Db } from './database.ts'
 
 const microseconds = (column: string) => sql.raw(`(extract(epoch from ${column}) * 1000000)::bigint`)
@@ -47,9 +48,9 @@ export async function insert(tx: Db, one: NewSession): Promise<boolean> {
   const done = await sql`/* agent_session_insert */ insert into agent_session (id, workspace_id, environment_id, agent,
       definition, definition_commit, base_branch, model_family, parent_id, parent_call, root_id, depth, actor,
       slack_channel, slack_thread_ts, healing_request_id, budget)
-    values (${one.id}, ${one.workspaceId}, ${one.environmentId}, ${one.agent}, ${JSON.stringify(one.definition)},
+    values (${one.id}, ${one.workspaceId}, ${one.environmentId}, ${one.agent}, ${JSON.stringify(storable(one.definition))},
       ${one.definitionCommit}, ${one.baseBranch}, ${one.modelFamily}, ${parent?.id ?? null}, ${parent?.call ?? null},
-      ${parent?.rootId ?? one.id}, ${parent === null ? 0 : parent.depth + 1}, ${JSON.stringify(one.actor)},
+      ${parent?.rootId ?? one.id}, ${parent === null ? 0 : parent.depth + 1}, ${JSON.stringify(storable(one.actor))},
       ${one.slackChannel}, ${one.slackThreadTs}, ${one.healingRequestId}, ${JSON.stringify(one.budget)})
     on conflict do nothing`.execute(tx)
   return done.numAffectedRows === 1n
