@@ -2,7 +2,8 @@
 // folder, no git folder that can be written. The network is closed, or open to named hosts through a proxy.
 //
 // `run` resolves when the command has ended, whatever became of it, and no process of its tree is alive. Output beyond
-// the limit is dropped and said. Aborting `signal` kills the tree.
+// the limit is dropped and said. Aborting `signal` kills the tree. It rejects with a StartFault (ports/executor.ts) when no
+// process came to be.
 
 export interface SandboxCommand {
   /** A shell text. */
@@ -32,5 +33,7 @@ export interface SandboxResult {
 
 export interface AgentSandbox {
   readonly kind: 'bubblewrap' | 'namespaces' | 'container'
+  /** Why no host can be reached from it, also where some are allowed; null: they can. */
+  readonly noEgress: string | null
   run(command: SandboxCommand, signal: AbortSignal): Promise<SandboxResult>
 }

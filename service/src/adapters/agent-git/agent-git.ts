@@ -14,6 +14,7 @@ import { localEnvironment } from '../source/git-environment.ts'
 import { type GitResult, git } from '../source/git-process.ts'
 import { gist } from '../source/mirror.ts'
 import { outcomeOfPush, requireOwnBranch } from './push.ts'
+import type { RunGit } from './run-git.ts'
 import { stage } from './stage.ts'
 
 /** How much of the history an agent can look at; the whole of a large repository would take its time. */
@@ -43,15 +44,6 @@ const NO_ATTRIBUTES =
 /** Of the commits that stand for a tree: the same tree gives the same commit. */
 const KEEPER = { name: 'Yardmaster', email: 'yardmaster@localhost' }
 const KEPT_AT = '1970-01-01T00:00:00Z'
-
-export type RunGit = (argv: readonly string[], more?: GitMore) => Promise<GitResult>
-
-export interface GitMore {
-  readonly input?: string | Buffer
-  readonly variables?: Readonly<Record<string, string>>
-  /** What an exit code other than 0 means; without it, it is a fault. */
-  readonly mayFail?: true
-}
 
 export function agentGit(options: GitSourceOptions): AgentGit {
   const { folder: home, path, now, timeoutMs = TIMEOUT_MS } = options

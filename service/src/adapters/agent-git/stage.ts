@@ -4,7 +4,7 @@
 import { constants, type Stats } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { SourceFault } from '../../ports/source.ts'
-import type { RunGit } from './agent-git.ts'
+import type { RunGit } from './run-git.ts'
 
 const MIB = 1024 * 1024
 export const MOST_FILE_BYTES = 20 * MIB

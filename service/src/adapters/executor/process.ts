@@ -24,7 +24,16 @@ import { openPipes, openText } from './pipes.ts'
 import { makeProbeFolder, removeProbeFolder } from './probe-folder.ts'
 import { threadsOf } from './process-tree.ts'
 import { exportLines } from './shell-words.ts'
-import { argvOf, launchScript, type Preparation, rlimits, type Stage, type User } from './stages.ts'
+import {
+  argvOf,
+  launchScript,
+  type Preparation,
+  type Root,
+  rlimits,
+  type Sealed,
+  type Stage,
+  type User,
+} from './stages.ts'
 import { supervise } from './supervise.ts'
 import { groupTree, namespaceTree, type Tree } from './tree.ts'
 
@@ -42,6 +51,8 @@ export interface ProcessExecutorOptions {
   readonly cgroupFolder?: string | null
   /** False: rlimits only. */
   readonly cgroups?: boolean
+  /** Commands get a root of their own and no network; nothing is hidden from them, because only what is named is there. */
+  readonly sealed?: Sealed
 }
 
 export interface ProcessExecutor extends Executor {
@@ -63,8 +74,16 @@ export async function createProcessExecutor(options: ProcessExecutorOptions = {}
   if (host === null) throw new StartFault('This host has no shell in any of the usual folders.', NOT_FOUND)
   const user = host.uid === 0 ? (options.user ?? null) : null
   const nested = user !== null && (await mayNest(host, user))
-  const wanted: Stage = { host, isolation: options.isolation ?? 'L1', user, nested, mapped: host.uid !== 0 }
-  const { stage, note } = await bestOf(wanted, options.isolation === undefined)
+  const { sealed } = options
+  const wanted: Stage = {
+    host,
+    isolation: options.isolation ?? 'L1',
+    user,
+    nested,
+    mapped: host.uid !== 0,
+    ...(sealed !== undefined && { sealed }),
+  }
+  const { stage, note } = await bestOf(wanted, options.isolation === undefined && sealed === undefined)
   const groups = options.cgroups === false ? null : openControlGroups(options.cgroupFolder ?? null)
   return processExecutor(stage, { groups, hidden: options.hidden ?? [], note })
 }
@@ -116,11 +135,11 @@ function processExecutor(
       if (isolation === 'L0') guard ??= startGuard(host.sh, `${MARK}=${family}.`)
       const mark: Record<string, string> = isolation === 'L0' ? { [MARK]: `${family}.${++count}` } : {}
       const exports = exportLines({ ...spec.environment, ...mark })
-      const view = isolation === 'L0' ? [] : viewOf(places, [...hidden, ...spec.hidden], { user, stages: host.stages })
+      const { view, wrap } = rootOf(stage, places, [...hidden, ...spec.hidden])
       const group = groups === null ? null : made(groups, spec)
       try {
         const limits = limitsFor(stage, spec, groups)
-        const begun = await begin(stage, { spec, signal, group, places, view, limits, mark, exports })
+        const begun = await begin(stage, { spec, signal, group, places, view, wrap, limits, mark, exports })
         return running(begun, { spec, signal, group })
       } catch (error) {
         group?.remove()
@@ -135,6 +154,13 @@ function processExecutor(
       groups?.close()
     },
   }
+}
+
+function rootOf(stage: Stage, places: Places, hidden: readonly string[]): Root {
+  const { host, isolation, user, sealed } = stage
+  if (isolation === 'L0') return { view: [], wrap: [] }
+  if (sealed !== undefined) return sealed.root(places.kept)
+  return { view: viewOf(places, hidden, { user, stages: host.stages }), wrap: [] }
 }
 
 function made(groups: ControlGroups, { limits }: CommandSpec): CommandGroup {
@@ -162,6 +188,7 @@ interface Beginning {
   readonly group: CommandGroup | null
   readonly places: Places
   readonly view: readonly string[]
+  readonly wrap: readonly string[]
   readonly limits: Preparation['limits']
   readonly mark: Readonly<Record<string, string>>
   readonly exports: string
@@ -180,6 +207,7 @@ async function begin(stage: Stage, beginning: Beginning): Promise<Begun> {
     folder: places.folder,
     joins: group?.joins ?? [],
     view: beginning.view,
+    wrap: beginning.wrap,
     owned: [places.folder, ...places.writable],
     limits: beginning.limits,
     text: isLong ? null : spec.text,
@@ -231,7 +259,8 @@ async function whyNotIsolated(stage: Stage): Promise<string | null> {
   try {
     const { ended } = await executor.start(
       {
-        text: 'test "$$" -lt 20 && test -r . && ! (: > file) 2>/dev/null',
+        // A root of its own takes many processes to make.
+        text: `${stage.sealed === undefined ? 'test "$$" -lt 20 && ' : ''}test -r . && ! (: > file) 2>/dev/null`,
         folder,
         environment: { PATH: SYSTEM_PATH },
         writable: [],

@@ -4,6 +4,11 @@
 //                                               └─ setpriv (gives up all rights), nice, prlimit, sh -s, bash -c TEXT
 //   L0: setpriv (dies with us), sh (says `ready`), setpriv, nice, prlimit, sh -s, bash -c TEXT
 //
+// A sealed command has a root of its own and no network either. With util-linux `view` is what makes that root; bubblewrap
+// makes it by itself, and then what must be done outside of it (joining control groups, handing over) comes before:
+//
+//   setpriv, sh (outside), bwrap ── fork ── sh, PID 1: says `ready`, waits, and on as above
+//
 // PID 1 keeps default signals for the command and leaves with its code; without it SIGTERM would be ignored and exit
 // codes would be wrong. It keeps the rights that it needed for the mounts; the command has none of them, so it can
 // neither undo the view nor reach into PID 1.
@@ -16,6 +21,7 @@ import type { Limits } from '../../ports/executor.ts'
 import type { Host } from './host.ts'
 import { PIPE_PREFIX } from './pipes.ts'
 import { quote } from './shell-words.ts'
+import type { Kept } from './view.ts'
 
 export interface User {
   readonly uid: number
@@ -31,6 +37,20 @@ export interface Stage {
   readonly nested: boolean
   /** The way into namespaces leads through a user namespace: who is not root, and root without its rights. */
   readonly mapped: boolean
+  readonly sealed?: Sealed
+}
+
+/** A root of its own, and no network. */
+export interface Sealed {
+  /** The program of bubblewrap; null: the tools of util-linux. */
+  readonly bubblewrap: string | null
+  root(kept: readonly Kept[]): Root
+}
+
+/** What a root is made of: lines for a shell, or arguments of bubblewrap. */
+export interface Root {
+  readonly view: readonly string[]
+  readonly wrap: readonly string[]
 }
 
 export interface Preparation {
@@ -38,6 +58,8 @@ export interface Preparation {
   /** Files of control groups to join. */
   readonly joins: readonly string[]
   readonly view: readonly string[]
+  /** For bubblewrap: what its root is made of. */
+  readonly wrap?: readonly string[]
   /** Folders that become the other user's. */
   readonly owned: readonly string[]
   readonly limits: { readonly [Name in 'data' | 'nproc' | 'fsize']: number | null }
@@ -56,18 +78,32 @@ const FIRST_TO_GO = 500
 export const OPEN_FILES = 65_536
 
 export function argvOf(stage: Stage, preparation: Preparation): string[] {
-  const { host, isolation, mapped } = stage
+  const { host, isolation, mapped, sealed } = stage
   const { setpriv, unshare } = host.tools
   const argv: string[] = []
   if (setpriv !== null) argv.push(setpriv, '--pdeathsig', 'KILL')
-  if (isolation === 'L1') {
+  if (isOfBubblewrap(stage)) {
+    argv.push(host.sh, '-c', outsideScript(stage, preparation), 'yardmaster', sealed!.bubblewrap!)
+    argv.push(...wrapping(stage), ...(preparation.wrap ?? []), '--')
+  } else if (isolation === 'L1') {
     argv.push(unshare!, ...(mapped ? ['--map-current-user', '--keep-caps'] : []))
     argv.push('--mount', '--ipc', '--pid', '--fork', '--kill-child=KILL', '--mount-proc')
+    if (sealed !== undefined) argv.push('--net', '--uts')
   }
   argv.push(host.sh, '-c', firstScript(stage, preparation), 'yardmaster')
   argv.push(...givingUpRights(stage), ...limiting(stage, preparation), launcherOf(host), '-s', host.shell)
   return preparation.text === null ? [...argv, '/dev/fd/4'] : [...argv, '-c', preparation.text]
 }
+
+const isOfBubblewrap = ({ isolation, sealed }: Stage): boolean =>
+  isolation === 'L1' && sealed !== undefined && sealed.bubblewrap !== null
+
+/** The rights that are left to PID 1 are those that it takes to give them all up. */
+const wrapping = ({ mapped }: Stage): string[] => [
+  ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--die-with-parent', '--as-pid-1'],
+  ...(mapped ? ['--unshare-user'] : ['SETUID', 'SETGID', 'SETPCAP'].flatMap((one) => ['--cap-add', `CAP_${one}`])),
+]
 
 /** Small shells know descriptors of one digit only. */
 const launcherOf = ({ inherited, sh, shell }: Host): string => (inherited.some((fd) => fd > 9) ? shell : sh)
@@ -95,7 +131,11 @@ code=$?
 while [ -n "$stopped" ] && others; do sleep 0.02; done
 exit $code`
 
-function firstScript({ isolation, user }: Stage, { folder, joins, view, owned }: Preparation): string {
+/** Before bubblewrap: control groups and the owners of files are the host's. */
+const outsideScript = (stage: Stage, preparation: Preparation): string =>
+  ['set -e', '{', ...hostLines(stage, preparation), '} >&2 </dev/null', 'exec "$@"'].join('\n')
+
+function hostLines({ user }: Stage, { joins, owned }: Preparation): string[] {
   const chown =
     user === null || owned.length === 0
       ? []
@@ -107,21 +147,27 @@ function firstScript({ isolation, user }: Stage, { folder, joins, view, owned }:
             `-exec chown -h ${user.uid}:${user.gid} '{}' +`,
         ]
   return [
-    'set -e',
-    '{',
     ...joins.map((file) => `echo 0 > ${quote(file)}`),
     // Where no limit holds and the machine runs out of memory, a command is to go and not the service or its database.
     `{ echo ${FIRST_TO_GO} > /proc/self/oom_score_adj; } 2>/dev/null || :`,
     // Before the view: what is read-only inside of a folder could not be handed over after.
     ...chown,
-    ...view,
-    `cd ${quote(folder)}`,
+  ]
+}
+
+function firstScript(stage: Stage, preparation: Preparation): string {
+  return [
+    'set -e',
+    '{',
+    ...(isOfBubblewrap(stage) ? [] : [...hostLines(stage, preparation), ...preparation.view]),
+    `cd ${quote(preparation.folder)}`,
     '} >&2 </dev/null',
-    ...(isolation === 'L0' ? [`printf '${READY.trim()}\\n' >&2`, 'exec "$@"'] : [FIRST_PROCESS(READY.trim())]),
+    ...(stage.isolation === 'L0' ? [`printf '${READY.trim()}\\n' >&2`, 'exec "$@"'] : [FIRST_PROCESS(READY.trim())]),
   ].join('\n')
 }
 
-function givingUpRights({ host, isolation, user, nested }: Stage): string[] {
+function givingUpRights(stage: Stage): string[] {
+  const { host, isolation, user, nested } = stage
   const { setpriv, unshare } = host.tools
   if (setpriv === null) return []
   const argv = [setpriv, '--no-new-privs', '--inh-caps', '-all', '--ambient-caps', '-all']
@@ -129,7 +175,8 @@ function givingUpRights({ host, isolation, user, nested }: Stage): string[] {
   if (isolation === 'L0') argv.push('--pdeathsig', 'KILL')
   if (user !== null) argv.push('--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups')
   // Only who has the right to may shrink the bounding set, and only then it is needed.
-  if (host.uid === 0 || isolation === 'L1') argv.push('--bounding-set', '-all')
+  const mayShrink = isOfBubblewrap(stage) ? !stage.mapped : host.uid === 0 || isolation === 'L1'
+  if (mayShrink) argv.push('--bounding-set', '-all')
   if (user !== null && nested) argv.push(unshare!, '--user', '--map-current-user')
   return argv
 }

@@ -95,9 +95,13 @@ export function viewLines(paths: ViewPaths): string[] {
 
 const REPEATED = new Set(['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime'])
 
-/** From the text of /proc/self/mountinfo: the flags of the mount that holds a path. */
-export function mountFlags(mountinfo: string): (path: string) => readonly string[] {
-  const mounts = mountinfo
+interface Mount {
+  readonly point: string
+  readonly flags: readonly string[]
+}
+
+const mountsOf = (mountinfo: string): Mount[] =>
+  mountinfo
     .split('\n')
     .map((line) => line.split(' '))
     .filter((fields) => fields.length > 6)
@@ -107,10 +111,20 @@ export function mountFlags(mountinfo: string): (path: string) => readonly string
       ),
       flags: fields[5]!.split(',').filter((flag) => REPEATED.has(flag)),
     }))
+
+/** From the text of /proc/self/mountinfo: the flags of the mount that holds a path. */
+export function mountFlags(mountinfo: string): (path: string) => readonly string[] {
+  const mounts = mountsOf(mountinfo)
   return (path) =>
     // Of two mounts on one point the later one is on top.
-    mounts.reduce<(typeof mounts)[number] | null>(
+    mounts.reduce<Mount | null>(
       (best, mount) => (isWithin(path, mount.point) && mount.point.length >= (best?.point.length ?? 0) ? mount : best),
       null,
     )?.flags ?? []
+}
+
+/** From the same text: the mount points below a path. */
+export function mountsWithin(mountinfo: string): (path: string) => readonly string[] {
+  const points = [...new Set(mountsOf(mountinfo).map((mount) => mount.point))]
+  return (path) => points.filter((point) => point !== path && isWithin(point, path))
 }
