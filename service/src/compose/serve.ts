@@ -118,7 +118,7 @@ export async function startService(config: Config, options: ServeOptions): Promi
       services.push(startScheduler(opened.app), startPeriodic(log, retentionTask(opened.app, blobs, days)))
       const source = openSource(config, opened.app, options.environment)
       services.push(await startScheduleSync(opened.app, opened.queue, { source, names: config.schedules }))
-      services.push(...(await startDeliveries(config, opened, { mailer, observe: metrics.observe })))
+      services.push(...(await startDeliveries(config, opened, { mailer, agents, observe: metrics.observe })))
     }
     if (config.roles.includes('scheduler') || config.roles.includes('worker')) {
       services.push(startPeriodic(log, runReaper(config, opened, host)))
