@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { ADDRESS_FORMS, formUrl, listenEverywhere } from '../../test/support/address-forms.ts'
 import { OutgoingFault } from '../ports/outgoing-http.ts'
-import { type OutgoingFetchOptions, outgoingFetch } from './outgoing-fetch.ts'
+import { idleLimit, type OutgoingFetchOptions, outgoingFetch } from './outgoing-fetch.ts'
 
 const fetchWith = (options: Partial<OutgoingFetchOptions> = {}) =>
   outgoingFetch({ allow: ['127.0.0.1'], allowHttp: false, idleMs: 5000, ...options })
@@ -86,6 +86,18 @@ test('one who falls silent is left, before the answer and in its middle', async 
     const whole = async () => await (await fetch(`${server.url}${path}`)).text()
     await assert.rejects(whole(), isFault(/Nothing came for 0\.05 seconds/))
   }
+})
+
+test('the idle limit begins anew with every piece', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const idle = idleLimit(100)
+  for (let piece = 0; piece < 5; piece++) {
+    t.mock.timers.tick(99)
+    idle.touch()
+  }
+  assert.equal(idle.signal.aborted, false)
+  t.mock.timers.tick(100)
+  assert.equal(idle.signal.aborted, true)
 })
 
 test('an answer that never ends is cut at its limit', async () => {

@@ -55,12 +55,17 @@ interface Idle {
   end(): void
 }
 
-function idleLimit(idleMs: number): Idle {
+/** Aborts `idleMs` after the last touch. */
+export function idleLimit(idleMs: number): Idle {
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new Error('idle')), idleMs)
+  const begin = () => setTimeout(() => controller.abort(new Error('idle')), idleMs)
+  let timer = begin()
   return {
     signal: controller.signal,
-    touch: () => void timer.refresh(),
+    touch: () => {
+      clearTimeout(timer)
+      timer = begin()
+    },
     end: () => clearTimeout(timer),
   }
 }

@@ -21,7 +21,8 @@ interface Wire {
 /** The key that is taken, in whatever header the dialect has for it. */
 export const CLOUD_KEY = 'key-of-the-cloud-01234567'
 
-export async function cloudServer(cloud: Cloud) {
+/** `cutAfter`: ends as if the answer were whole after so many events. */
+export async function cloudServer(cloud: Cloud, cutAfter = Number.POSITIVE_INFINITY) {
   const asked: CloudAsked[] = []
   const server = createServer(async (request, response) => {
     let body = ''
@@ -35,7 +36,7 @@ export async function cloudServer(cloud: Cloud) {
       return void response.end(JSON.stringify({ error: { message: `bad key ${proof}`, code: 401 }, message: proof }))
     }
     response.writeHead(200, { 'content-type': WIRES[cloud].type })
-    for (const chunk of WIRES[cloud].chunks(/the listing/.test(body))) response.write(chunk)
+    for (const chunk of WIRES[cloud].chunks(/the listing/.test(body)).slice(0, cutAfter)) response.write(chunk)
     response.end()
   })
   server.listen(0, '127.0.0.1')

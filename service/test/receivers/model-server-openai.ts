@@ -48,6 +48,7 @@ export function openAiFault(body: unknown): string | null {
     }
     if (open.length > 0) return `tool calls without a result: ${open.join(', ')}`
     if (one.role === 'assistant') {
+      if (!one.content && one.tool_calls === undefined) return 'an assistant message needs content or tool calls'
       const bad = one.tool_calls?.find((each) => !isJson(each.function.arguments))
       if (bad !== undefined) return `arguments of ${bad.id} are no JSON`
       open = one.tool_calls?.map((each) => each.id) ?? []

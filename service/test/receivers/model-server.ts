@@ -85,7 +85,7 @@ export async function modelServer(): Promise<ModelServer> {
     const given = dialect === 'openai' ? request.headers.authorization : request.headers['x-api-key']
     const wanted = dialect === 'openai' ? `Bearer ${KEY}` : KEY
     // As OpenAI does: with part of the key in the words.
-    if (given !== wanted) return refuse(401, `Incorrect API key provided: ${given ?? 'none'}`)
+    if (given !== wanted) return refuse(401, `Incorrect API key provided: ${String(given).slice(0, -4)}****`)
     const body = JSON.parse(text) as Record<string, unknown>
     const fault = dialect === 'openai' ? openAiFault(body) : anthropicFault(body, request.headers)
     if (fault !== null) return refuse(400, fault)

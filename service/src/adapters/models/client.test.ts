@@ -202,7 +202,9 @@ for (const dialect of ['openai', 'anthropic'] as const) {
     test('an answer that takes too long as a whole is left', async () => {
       await using server = await modelServer()
       server.script({ kind: 'silent', after: 3, text: ['I ', 'begin'] })
-      const fault = await faultOf(modelAt(server, dialect, { totalMs: 60 }).answer(question(), unhurried()))
+      const fault = await faultOf(
+        modelAt(server, dialect, { totalMs: 60, idleMs: 600_000 }).answer(question(), unhurried()),
+      )
       assert.equal(fault.kind, 'again')
       assert.match(fault.message, /No whole answer came within 0\.06 seconds/)
       await server.left()

@@ -60,6 +60,18 @@ for (const cloud of ['openai', 'google', 'bedrock'] as const) {
       assert.match(server.asked[1]!.body, /the listing/)
     })
 
+    test('an answer that ends before its end may pass', async () => {
+      for (const cutAfter of [0, 1, 2, 3]) {
+        await using server = await cloudServer(cloud, cutAfter)
+        const asked = modelAt(server.address, cloud, { apiKey: CLOUD_KEY }).answer(question(), unhurried())
+        await assert.rejects(
+          asked,
+          (error) => error instanceof ModelFault && error.kind === 'again',
+          `after ${cutAfter}`,
+        )
+      }
+    })
+
     test('a wrong key is refused without a word of it, also where the environment has a right one', async () => {
       await using server = await cloudServer(cloud)
       const asked = modelAt(server.address, cloud, { apiKey: 'wrong-key-of-somebody' }).answer(question(), unhurried())
