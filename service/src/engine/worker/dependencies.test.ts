@@ -18,7 +18,7 @@ import { couldNotRun } from '../../../test/support/could-not-run.ts'
 import { finish, freshFolder, SYSTEM_PATH } from '../../../test/support/executor.ts'
 import { createProcessExecutor, probeIsolation } from '../../adapters/executor/process.ts'
 import type { Executor } from '../../ports/executor.ts'
-import { type DependencyRequest, type InstallCommand, planInstall } from './dependencies.ts'
+import { type DependencyRequest, findKeptVenv, type InstallCommand, planInstall } from './dependencies.ts'
 import { isPinned, readRequirements } from './requirements.ts'
 
 // Stand-ins that do in a millisecond what takes seconds: a Python that makes an environment with a pip, and a dbt.
@@ -140,6 +140,26 @@ test('an environment is made once, and the second run of an unchanged repository
   const second = await t.plan(files, { pythonPackages: ['pytz==2025.1'] })
   assert.deepEqual([second.script, second.venv, second.readOnly], [null, first.venv, [first.venv]])
   assert.equal(t.made(), 1)
+})
+
+test('what a run kept is found by whoever asks for the same, and looking makes nothing', async () => {
+  using y = yard()
+  const files = { 'requirements.txt': 'dbt-core==1.9.4\n' }
+  const first = await y.plan(files)
+  const request: DependencyRequest = {
+    cache: { folder: y.cache, run: join(y.path, 'elsewhere'), isOpenToCommands: false, now: y.now },
+    checkout: first.checkout,
+    commit: 'c'.repeat(40),
+    installStep: null,
+    pythonPackages: [],
+    python: '3.11.7 linux-x64',
+  }
+  const before = readdirSync(y.cache)
+  assert.equal(await findKeptVenv(request), null)
+  assert.deepEqual(readdirSync(y.cache), before)
+  await first.install()
+  assert.equal(await findKeptVenv(request), first.venv)
+  assert.equal(await findKeptVenv({ ...request, pythonPackages: ['other==1.0'] }), null)
 })
 
 test('versions that are not pinned are looked for anew the next day', async () => {

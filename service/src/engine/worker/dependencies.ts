@@ -91,19 +91,39 @@ const activation = (venv: string): string[] => [
   `export PATH=${quote(join(venv, 'bin'))}:"$PATH"`,
 ]
 
-async function planVenv(request: DependencyRequest): Promise<Part | null> {
-  const { checkout, pythonPackages, cache } = request
+/** The virtual environment that an earlier run kept for the same; null where there is none. Nothing is made. */
+export async function findKeptVenv(request: DependencyRequest): Promise<string | null> {
+  const wanted = await wantedVenv(request)
+  return wanted === null ? null : await findKept(request.cache, wanted.key)
+}
+
+interface WantedVenv {
+  readonly asked: Awaited<ReturnType<typeof readRequirements>>
+  readonly key: string
+}
+
+/** Null where no Python packages are asked for. */
+async function wantedVenv(request: DependencyRequest): Promise<WantedVenv | null> {
+  const { checkout, pythonPackages, cache, python } = request
   const asked = request.installStep === null ? await readRequirements(checkout) : null
   if (asked === null && pythonPackages.length === 0) return null
-  if (request.python === null) throw new Error('Python packages are asked for, and there is no python3 on this worker')
+  if (python === null) throw new Error('Python packages are asked for, and there is no python3 on this worker')
   const exact = pythonPackages.every(isPinned) && (asked?.isExact ?? true)
   const key = keyOf('venv', [
-    request.python,
+    python,
     ...(asked === null ? [] : [asked.name, ...asked.contents]),
     asked?.installsRepository ? request.commit : '',
     JSON.stringify(pythonPackages),
     exact ? '' : dayOf(cache.now),
   ])
+  return { asked, key }
+}
+
+async function planVenv(request: DependencyRequest): Promise<Part | null> {
+  const { pythonPackages, cache } = request
+  const wanted = await wantedVenv(request)
+  if (wanted === null) return null
+  const { asked, key } = wanted
   const found = await findKept(cache, key)
   if (found !== null) return kept(found)
   const draft = await draftOf(cache, key)

@@ -43,7 +43,7 @@ export function* findProject(command: string): Steps<{ readonly folder: string; 
   const folder = normal(named ?? '')
   const [file] = yield asks('', call('read_file', { path: `${folder}dbt_project.yml` }))
   if (file!.isError) return null
-  const profile = /^profile: *['"]?([^'"\s#]+)/m.exec(contentOf(file!))?.[1] ?? ''
+  const profile = /^profile: *['"]?([^'"\s#]+)/m.exec(file!.text)?.[1] ?? ''
   return { folder, profile }
 }
 
@@ -70,7 +70,7 @@ export function* readProject(folder: string, fault: DbtFault, changed: ReadonlyM
       ? []
       : yield asks('', ...missing.map((path) => call('read_file', { path: `${folder}${path}` })))
   const files = new Map(paths.map((path) => [path, '']))
-  for (const [at, path] of missing.entries()) if (!results[at]!.isError) files.set(path, contentOf(results[at]!))
+  for (const [at, path] of missing.entries()) if (!results[at]!.isError) files.set(path, results[at]!.text)
   for (const [path, text] of changed) files.set(path, text)
   return { files }
 }
@@ -108,6 +108,6 @@ function* listAll(folder: string): Steps<string[]> {
   return found
 }
 
-const namesIn = (listing: string): string[] => listing.split('\n').map((line) => line.trim())
-
-const contentOf = (result: PlanResult): string => result.text
+/** Folders end in a slash. Links are not followed. */
+const namesIn = (listing: string): string[] =>
+  listing.split('\n').filter((line) => line.trim() !== '' && !line.includes(' -> '))
