@@ -17,9 +17,10 @@ import { asks, call } from './plan.ts'
 /** A compile error hides what comes after it: so often the check may bring another one to light. */
 const MOST_ROUNDS = 4
 const MOST_FAULTS = 10
+const CHECK_SECONDS = 600
 const SHOWN_LINES = 15
 
-const UNCHECKED = 'It was not checked: there is no shell with dbt for it here. Build it before you merge it.'
+const UNCHECKED = 'It was not checked: there is no shell here in which dbt runs. Build it before you merge it.'
 
 interface Failure {
   readonly runId: number
@@ -81,7 +82,10 @@ function* mendAll(facts: PlanFacts, { faults, folder, profile, failure }: Task):
     done.push(...mends.mends)
     const command = checkCommand({ folder, profile, output: failure.output })
     if (!facts.has('run_terminal_command') || command === null) return { kind: 'mended', mends: done, check: UNCHECKED }
-    const [said] = yield asks('I check the change with dbt.', call('run_terminal_command', { command }))
+    const [said] = yield asks(
+      'I check the change with dbt.',
+      call('run_terminal_command', { command, timeout_seconds: CHECK_SECONDS }),
+    )
     const check = readCheck(said!.text)
     if (check === 'passed')
       return {
