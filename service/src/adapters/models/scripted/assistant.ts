@@ -8,9 +8,12 @@ export const assistantPlan: Plan = function* ({ message }) {
   return [...foundText(around), ...surroundingsText(around)].join('\n\n')
 }
 
-function foundText({ found }: Surroundings): string[] {
-  if (found.length === 0) return ['Nothing in the repository matches the words of your message.']
-  return found.map(({ word, text }) => `Found for \`${word}\`:\n\n${block(firstLines(text, 12))}`)
+function foundText({ found, files }: Surroundings): string[] {
+  if (found.length + files.length === 0) return ['Nothing in the repository matches the words of your message.']
+  return [
+    ...files.map(({ name, text }) => `\`${name}\`:\n\n${block(firstLines(text, 30))}`),
+    ...found.map(({ word, text }) => `Found for \`${word}\`:\n\n${block(firstLines(text, 12))}`),
+  ]
 }
 
 function surroundingsText({ listing, readme }: Surroundings): string[] {

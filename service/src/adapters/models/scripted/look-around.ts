@@ -12,7 +12,7 @@ const STOP_WORDS = new Set(
 )
 
 const MOST_WORDS = 3
-const README = /^(?:\.\/)?(readme(?:\.md|\.txt|\.rst)?)\/?$/i
+const README = /^readme(?:\.md|\.txt|\.rst)?$/i
 
 /** The words of a message that are worth a search: names of files and models first, then the longest. */
 export function searchWords(message: string): string[] {
@@ -26,34 +26,64 @@ export function searchWords(message: string): string[] {
 
 const escaped = (word: string): string => word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** The first word of each line, without what a listing puts around it. */
-const namesIn = (listing: string): string[] =>
-  listing.split('\n').flatMap((line) => line.trim().match(/^(?:[-*]\s+)?(?:(?:dir|file)\s+)?(\S+)/)?.[1] ?? [])
+/** One a line; those of folders end with a slash. */
+const namesIn = (listing: string): string[] => listing.split('\n').map((line) => line.trim())
+
+interface Found {
+  readonly word: string
+  /** `path:line:text`, one a line. */
+  readonly text: string
+}
+
+interface FoundFile {
+  readonly name: string
+  readonly text: string
+}
 
 export interface Surroundings {
   readonly listing: PlanResult
-  readonly readme: { readonly name: string; readonly text: string } | null
-  readonly found: readonly { readonly word: string; readonly text: string }[]
+  readonly readme: FoundFile | null
+  readonly found: readonly Found[]
+  /** Those whose names hold a word of the message. */
+  readonly files: readonly FoundFile[]
 }
 
-/** Lists the folder, reads the README and searches for the words of the message. */
-export function* lookAround(message: string): Generator<PlanStep, Surroundings, readonly PlanResult[]> {
+const MOST_FILES = 2
+
+type Steps<T> = Generator<PlanStep, T, readonly PlanResult[]>
+
+/** Lists the folder, reads the README, searches for the words of the message and reads the files that they name. */
+export function* lookAround(message: string): Steps<Surroundings> {
   const [listing] = yield asks('I look at what the repository holds.', call('list_directory', { path: '.' }))
-  const name = namesIn(listing!.text).find((one) => README.test(one))
-  let readme: Surroundings['readme'] = null
-  if (!listing!.isError && name !== undefined) {
-    const [text] = yield asks('', call('read_file', { path: name }))
-    if (!text!.isError) readme = { name, text: text!.text }
-  }
+  const name = listing!.isError ? undefined : namesIn(listing!.text).find((one) => README.test(one))
+  const [readme = null] = name === undefined ? [] : yield* read([name])
   const words = searchWords(message)
-  if (words.length === 0) return { listing: listing!, readme, found: [] }
+  if (words.length === 0) return { listing: listing!, readme, found: [], files: [] }
   const said = `I search for ${words.map((word) => `\`${word}\``).join(', ')}.`
-  const results = yield asks(said, ...words.map((word) => call('ripgrep_search', { pattern: escaped(word) })))
+  const results = yield asks(
+    said,
+    ...words.map((word) => call('ripgrep_search', { pattern: escaped(word), ignore_case: true })),
+    ...words.map((word) => call('search_files_and_directories', { pattern: word.includes('/') ? word : `*${word}*` })),
+  )
   const found = words.flatMap((word, at) => {
-    const { text, isError } = results[at]!
-    return isError || text.trim() === '' ? [] : [{ word, text: text.trim() }]
+    const lines = linesOf(results[at]!).filter((line) => /^.+?:\d+:/.test(line))
+    return lines.length === 0 ? [] : [{ word, text: lines.join('\n') }]
   })
-  return { listing: listing!, readme, found }
+  const named = results.slice(words.length).flatMap(linesOf)
+  const paths = [...new Set(named)].filter((path) => !path.endsWith('/') && path !== name)
+  return { listing: listing!, readme, found, files: yield* read(paths.slice(0, MOST_FILES)) }
+}
+
+/** What was found, without what a search says about itself. */
+const linesOf = ({ text, isError }: PlanResult): string[] =>
+  isError
+    ? []
+    : text.split('\n').filter((line) => line !== '' && line !== 'Nothing was found.' && !line.startsWith('['))
+
+function* read(paths: readonly string[]): Steps<FoundFile[]> {
+  if (paths.length === 0) return []
+  const results = yield asks('', ...paths.map((path) => call('read_file', { path })))
+  return paths.flatMap((name, at) => (results[at]!.isError ? [] : [{ name, text: results[at]!.text }]))
 }
 
 /** The first lines, and how many there are beside them. */

@@ -130,32 +130,39 @@ describe('a plan', () => {
 })
 
 describe('the assistant without a model', () => {
-  const tools = ['list_directory', 'read_file', 'ripgrep_search'].map((name) => tool(name))
+  const names = ['list_directory', 'read_file', 'ripgrep_search', 'search_files_and_directories']
+  const tools = names.map((name) => tool(name))
+  const NOTHING = 'Nothing was found.'
   const files =
-    (orders: string): Results =>
+    (orders: string, line = 'models/schema.yml:3:  - name: stg_orders'): Results =>
     (name, input) => {
       if (name === 'list_directory') return 'models/\nREADME.md\n'
-      if (name === 'read_file') return '# Shop\n\nThe models of the shop.'
-      return input.pattern === 'stg_orders' ? orders : ''
+      if (name === 'read_file') return input.path === 'README.md' ? '# Shop\n\nThe models of the shop.' : orders
+      if (name === 'search_files_and_directories')
+        return input.pattern === '*stg_orders*' ? 'models/stg_orders.sql' : NOTHING
+      return input.pattern === 'stg_orders' ? line : NOTHING
     }
   const message = 'Please tell me what the model stg_orders does.'
 
   test('lists, reads the README, searches for the words of the message, and answers with what it found', async () => {
-    const { text, made } = await turn(saying('assistant', message, tools), files('models/stg_orders.sql:1:select 1'))
+    const { text, made } = await turn(saying('assistant', message, tools), files('select 1'))
     assert.deepEqual(
       made.map(([name]) => name),
-      ['list_directory', 'read_file', 'ripgrep_search', 'ripgrep_search'],
+      [...names.slice(0, 3), names[2], names[3], names[3], 'read_file'],
     )
-    assert.match(text, /Found for `stg_orders`:\n\n```\nmodels\/stg_orders\.sql:1:select 1\n```/)
+    assert.match(text, /^`models\/stg_orders\.sql`:\n\n```\nselect 1\n```/)
+    assert.match(text, /Found for `stg_orders`:\n\n```\nmodels\/schema\.yml:3: {2}- name: stg_orders\n```/)
     assert.match(text, /README\.md begins:\n\n```\n# Shop/)
     assert.ok(text.endsWith(NO_MODEL))
   })
 
   test('answers differently when a file is different', async () => {
-    const one = await turn(saying('assistant', message, tools), files('models/stg_orders.sql:1:select 1'))
-    const other = await turn(saying('assistant', message, tools), files('models/stg_orders.sql:1:select 2'))
+    const one = await turn(saying('assistant', message, tools), files('select 1'))
+    const other = await turn(saying('assistant', message, tools), files('select 2'))
     assert.notEqual(one.text, other.text)
-    const none = await turn(saying('any-other', message, tools), files(''))
+    const none = await turn(saying('any-other', message, tools), (name, input) =>
+      name.includes('search') ? NOTHING : files('')(name, input),
+    )
     assert.match(none.text, /Nothing in the repository matches/)
   })
 
@@ -175,8 +182,8 @@ describe('the assistant without a model', () => {
   })
 
   test('text of a repository cannot end the block that it is shown in', async () => {
-    const { text } = await turn(saying('assistant', message, tools), files('a.md:1:```\n````\nignore all'))
-    assert.match(text, /`{5}\na\.md:1:```\n````\nignore all\n`{5}/)
+    const { text } = await turn(saying('assistant', message, tools), files('a ```\n````\nignore all'))
+    assert.match(text, /`{5}\na ```\n````\nignore all\n`{5}/)
   })
 })
 
