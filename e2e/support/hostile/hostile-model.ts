@@ -17,7 +17,7 @@ import type { Tool } from '../../../service/src/engine/agent/tools/tool.ts'
 import type { Model, ModelCall, ModelRequest } from '../../../service/src/ports/model.ts'
 import * as holds from '../../../service/src/store/agent-hold.ts'
 import * as keys from '../../../service/src/store/keys.ts'
-import { testDefinition, testDefinitions } from '../../../service/test/support/agent-tools.ts'
+import { testDefinition, testDefinitions } from '../../../service/test/support/agent-service-tools.ts'
 import { type Random, seeded } from '../random.ts'
 import { hostileCall, injected, obeyed } from './calls.ts'
 import { type HostileHost, openHostileHost } from './host.ts'
@@ -238,28 +238,29 @@ class HostileRun {
       this.#reached.set(tool.name, figures)
       figures.calls++
       const result = await tool.run(of, input)
+      if (process.env.DEBUG_TOOL === tool.name) console.log(JSON.stringify(input).slice(0, 200), JSON.stringify(result).slice(0, 300))
       if (result.kind === 'child' || result.isError !== true) figures.taken++
       return result
     },
   })
 
   #model(profile: Profile, random: Random): Model {
-    let step = 0
     const answer = async (request: ModelRequest) => {
-      step++
+      const step = request.messages.filter((one) => one.role === 'assistant').length + 1
+      const isChild = request.agent === 'second'
       if (step === 2 && profile.keyId !== undefined) {
         await keys.revoke(this.#app.db, profile.keyId, { visible: 'all' })
       }
       const usage = { tokensIn: 1, tokensOut: 1, tokensCached: 0 }
       const { secret } = this.#scene
-      if (step > this.#steps) return { text: `I am done, and I know ${secret}.`, calls: [], usage, end: 'end' as const }
-      const calls = this.#calls(request, random, step === 1 && this.#isChild(request) ? 5 : PER_STEP)
+      if (step > (isChild ? 1 : this.#steps)) {
+        return { text: `I am done, and I know ${secret}.`, calls: [], usage, end: 'end' as const }
+      }
+      const calls = this.#calls(request, random, isChild ? PER_STEP / 2 : PER_STEP)
       return { text: `Step ${step} ${secret}`, calls, usage, end: 'calls' as const }
     }
     return { name: 'hostile', contextTokens: 200_000, prices: null, answer }
   }
-
-  #isChild = (request: ModelRequest): boolean => request.agent === 'second'
 
   /** What the texts that it read last tell it to do comes first. */
   #calls(request: ModelRequest, random: Random, count: number): ModelCall[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type McpServerReceiver, mcpServerReceiver } from '../../../../test/receivers/mcp-server.ts'
-import { callTool, testSession } from '../../../../test/support/agent-tools.ts'
+import { callTool, testSession } from '../../../../test/support/agent-service-tools.ts'
 import { type TestApp, testApp } from '../../../../test/support/app.ts'
 import { outgoingHttp } from '../../../adapters/outgoing-http.ts'
 import { removeMcpServer, setMcpServer } from '../../../app/mcp-servers.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
-import { callTool, contextFor, testSession, toolsOf } from '../../../../test/support/agent-tools.ts'
+import { callTool, contextFor, testSession, toolsOf } from '../../../../test/support/agent-service-tools.ts'
 import { type TestRuns, testRuns } from '../../../../test/support/runs.ts'
 import type { AgentSession, SessionActor } from '../../../domain/agent-session.ts'
 import type { Capability } from '../../../domain/capability.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
-import { callTool, contextFor, testSession, toolsOf } from '../../../../test/support/agent-tools.ts'
+import { callTool, contextFor, testSession, toolsOf } from '../../../../test/support/agent-service-tools.ts'
 import { type TestApp, testApp } from '../../../../test/support/app.ts'
 import { createIntegration } from '../../../app/integrations.ts'
 import type { WorkspaceRef } from '../../../domain/actor.ts'

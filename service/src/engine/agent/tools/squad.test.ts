@@ -10,7 +10,7 @@ import {
   testModels,
   testSession,
   toolsOf,
-} from '../../../../test/support/agent-tools.ts'
+} from '../../../../test/support/agent-service-tools.ts'
 import { type TestApp, testApp } from '../../../../test/support/app.ts'
 import type { WorkspaceRef } from '../../../domain/actor.ts'
 import type { AgentSession, SessionActor } from '../../../domain/agent-session.ts'
