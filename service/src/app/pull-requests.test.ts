@@ -13,7 +13,9 @@ import { type TestSchedule, testRuns } from '../../test/support/runs.ts'
 import { pullRequestPoll } from '../engine/pull-request-poll.ts'
 import { runEvents } from '../engine/run-events.ts'
 import type { OutgoingHttp } from '../ports/outgoing-http.ts'
+import * as healing from '../store/healing.ts'
 import { type PushedBranch, takeHook } from './git-hooks.ts'
+import { healingProposed } from './healing.ts'
 import { createIntegration, listIntegrations, updateIntegration } from './integrations.ts'
 import { pullRequestHandler } from './pull-request-results.ts'
 import { allowPullRequest, listPullRequests } from './pull-requests.ts'
@@ -191,4 +193,44 @@ test('a look at the host sees what hooks would have told, and nothing that was o
   await poll.runOnce()
   assert.equal((await runsOf(waiting)).length, 2)
   assert.equal((await runsOf(ci)).length, 1)
+})
+
+test('a proposal of self-healing ends with its pull request, told by a hook or seen by a look at the host', async () => {
+  const [integration] = (await listIntegrations(r.ctx)).filter((one) => one.kind === 'github')
+  const secrets = { token: 'a-token-for-the-host' }
+  await updateIntegration(r.ctx, integration!.id, { settings: { poll: 'yes' }, secrets })
+  const proposed = async (session: string) => {
+    // No run of its own follows from a pull request: the repository is looked at for the proposal alone.
+    const made = await schedule({ turboCi: false })
+    const runId = await r.trigger(made)
+    const fields = {
+      workspaceId: r.workspace.id,
+      scheduleId: made.id,
+      runId,
+      cause: session,
+      agent: '',
+      slackChannel: '',
+    }
+    const id = (await healing.insert(app.db, { ...fields, refused: null }))!
+    const proposal = { session, branch: `agent/${session}/mend`, pullRequest: 'https://github.com/acme/shop/pull/1' }
+    await r.unit((unit) => healingProposed(unit, id, proposal))
+    return id
+  }
+  const stateOf = async (id: number) =>
+    (await healing.list(app.db, r.workspace.id, 10)).find((one) => one.id === id)!.state
+  const [one, two] = ['aaaabbbbcccc1111', 'aaaabbbbcccc2222']
+  const told = await proposed(one)
+  await opened({ branch: `agent/${one}/mend` })
+  assert.equal(await stateOf(told), 'proposed')
+  await hook(githubHook('closed', { number, branch: `agent/${one}/mend` }, true))
+  assert.equal(await stateOf(told), 'ended')
+  const seen = await proposed(two)
+  const pull = {
+    ...githubPull({ number: 900, branch: `agent/${two}/mend` }),
+    state: 'closed',
+    merged_at: '2999-01-01T00:00:00Z',
+  }
+  const http: OutgoingHttp = { call: async () => ({ status: 200, headers: {}, body: JSON.stringify([pull]) }) }
+  await pullRequestPoll(app, { http }).runOnce()
+  assert.equal(await stateOf(seen), 'ended')
 })
