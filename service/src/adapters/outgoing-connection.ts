@@ -98,7 +98,7 @@ async function judged(
   const open = addresses.filter((one) => isOpen(host, one, allowed))
   if (open.length === 0) {
     throw refuse(
-      `${host} leads to this machine or into a private or reserved network, which the operator of this service has not allowed.`,
+      `${host} leads to this machine or into a private or reserved network, which the operator of this service has not allowed (outgoing.allow).`,
     )
   }
   if (url.protocol === 'https:' || allowHttp) return open

@@ -241,7 +241,7 @@ export const outgoing = z.strictObject({
       meta({
         env: 'YARDMASTER_OUTGOING_ALLOW',
         description:
-          'Addresses, networks and hosts that webhooks and integrations may reach although they are private, on this machine or reserved; `http://` is taken for them too.',
+          'Addresses, networks and hosts that webhooks, integrations and models may reach although they are private, on this machine or reserved; `http://` is taken for them too.',
         form: 'a list of IP addresses, networks and host names, separated by commas',
         example: '10.20.0.0/16,hooks.internal.example.com',
       }),
@@ -252,7 +252,7 @@ export const outgoing = z.strictObject({
     .meta(
       meta({
         env: 'YARDMASTER_OUTGOING_ALLOW_HTTP',
-        description: 'Whether webhooks and integrations may reach any host without encryption, by `http://`.',
+        description: 'Whether webhooks, integrations and models may reach any host without encryption, by `http://`.',
         form: 'true or false',
         example: 'true',
       }),
