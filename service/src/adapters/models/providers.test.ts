@@ -1,5 +1,7 @@
 // The clouds: one question and its follow-up each, and whose key is sent where.
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { answered, question, unhurried } from '../../../test/conformance/model.ts'
 import { CLOUD_KEY, type Cloud, cloudServer } from '../../../test/receivers/model-server-clouds.ts'
@@ -7,6 +9,8 @@ import { accessOf, type ModelProvider } from '../../domain/model-family.ts'
 import { ModelFault } from '../../ports/model.ts'
 import { outgoingFetch } from '../outgoing-fetch.ts'
 import { openModel } from './index.ts'
+
+const SOURCE = join(import.meta.dirname, '..', '..')
 
 const modelAt = (address: string, provider: ModelProvider, secrets: Record<string, string>) =>
   openModel({ fetch: outgoingFetch({ allow: ['127.0.0.1'], allowHttp: false, idleMs: 10_000 }) })(
@@ -96,6 +100,15 @@ test('Bedrock is asked with signed requests where there is a pair of keys, which
     /^AWS4-HMAC-SHA256 Credential=AKIATEST\/\d{8}\/eu-central-1\/bedrock\/aws4_request/,
   )
   assert.ok(!JSON.stringify(server.asked).includes('the-secret-half'))
+})
+
+test('no package of a provider is loaded before it is used', () => {
+  const files = globSync('**/*.ts', { cwd: SOURCE }).filter((file) => !file.endsWith('.test.ts'))
+  const loads = files.filter((file) =>
+    /^(?:import|export) (?!type\b)[^;]*? from '(?:ai|@ai-sdk\/[^']+)'$/m.test(readFileSync(join(SOURCE, file), 'utf8')),
+  )
+  assert.ok(files.length > 100)
+  assert.deepEqual(loads, [])
 })
 
 test('what was asked is not kept at OpenAI', async () => {
