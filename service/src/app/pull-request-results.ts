@@ -1,6 +1,6 @@
 // What goes back to the git host: a status on the commit for each schedule, and one comment that is kept up to date.
 import type { CommitStatus, PullComment } from '../domain/messages/pull-request.ts'
-import { commentOf, statusOf, waitingForkStatus } from '../domain/messages/pull-request.ts'
+import { commentOf, statusOf, waitingStatus } from '../domain/messages/pull-request.ts'
 import { pathOfRepository, repositoryOf } from '../domain/repository-address.ts'
 import * as integrations from '../store/integrations.ts'
 import type { StoredPull } from '../store/pull-requests.ts'
@@ -52,12 +52,12 @@ export const pullRequestHandler = (app: App): RunEventHandler => ({
   },
 })
 
-/** A fork waits for a member: its commit says so. */
-export async function tellOfWaitingFork(unit: Unit, pull: StoredPull): Promise<void> {
+/** A fork, or a branch of an agent, waits for a member: its commit says so. */
+export async function tellOfWaiting(unit: Unit, pull: StoredPull): Promise<void> {
   const target = await targetOf(unit, pull)
   if (target === null) return
   await queueStatus(unit, target, pull, {
-    ...waitingForkStatus,
+    ...waitingStatus(pull),
     commit: pull.headCommit,
     context: 'yardmaster',
     url: pull.url,

@@ -146,6 +146,18 @@ test('a fork runs once a member has allowed the commit, and only that commit', a
   await assert.rejects(allowPullRequest(other, { id: pull.id, commit: TWO }), /No pull request/)
 })
 
+test('what an agent pushed runs once a member has allowed the commit: a run has secrets, and a model wrote it', async () => {
+  const ci = await schedule()
+  const branch = `agent/${'a1b2c3d4'.repeat(2)}/work`
+  await opened({ commit: ONE, branch })
+  assert.deepEqual(await runsOf(ci), [])
+  const pull = (await listPullRequests(r.ctx)).find((one) => one.number === number)!
+  await allowPullRequest(r.ctx, { id: pull.id, commit: ONE })
+  assert.partialDeepStrictEqual((await runsOf(ci))[0], { branch, commit: ONE })
+  await hook(githubHook('synchronize', { number, commit: TWO, branch }))
+  assert.equal((await runsOf(ci)).length, 1)
+})
+
 test('a merge runs the schedules of its branch that wait for one, once', async () => {
   const waiting = await schedule({ turboCi: false, onMerge: true, branch: 'main' })
   const other = await schedule({ turboCi: false, onMerge: true, branch: 'release' })

@@ -1,7 +1,7 @@
 // Pull requests: what is pushed to one runs the Turbo CI schedules of its repository on exactly that commit, what is merged
 // runs the schedules that wait for a merge. Whether a hook tells of it or a look at the host, it comes through here once.
 import { conflict, invalidInput, notFound } from '../domain/errors.ts'
-import { branchOfPull, type GitEvent, type PullRequest } from '../domain/pull-request.ts'
+import { branchOfPull, type GitEvent, needsWord, type PullRequest } from '../domain/pull-request.ts'
 import { repositoryOf } from '../domain/repository-address.ts'
 import { CAUSE_ACTORS } from '../domain/run.ts'
 import { planCommands } from '../domain/run-plan.ts'
@@ -13,7 +13,7 @@ import { workspaceOf } from './context.ts'
 import { proposalDecided } from './healing.ts'
 import type { AuditPlace, Unit } from './mutate.ts'
 import { mutate } from './mutate.ts'
-import { tellOfWaitingFork } from './pull-request-results.ts'
+import { tellOfWaiting } from './pull-request-results.ts'
 import { actorName, createRun } from './runs.ts'
 
 export type { StoredPull } from '../store/pull-requests.ts'
@@ -42,8 +42,8 @@ async function pushedTo(unit: Unit, workspace: PullWorkspace, pull: PullRequest)
   // An old message that was held up must not bring back what is over, nor run the same commit again.
   if (before !== null && before.state === 'open' && before.headCommit === pull.headCommit) return []
   const stored = await pulls.save(unit.db, workspace.id, pull, 'open')
-  if (stored.isFork && stored.allowedCommit !== stored.headCommit) {
-    await tellOfWaitingFork(unit, stored)
+  if (needsWord(stored) && stored.allowedCommit !== stored.headCommit) {
+    await tellOfWaiting(unit, stored)
     return []
   }
   return await runTurboCi(unit, workspace, stored)
@@ -135,7 +135,7 @@ const MOST_LISTED = 200
 export const listPullRequests = (ctx: Context): Promise<StoredPull[]> =>
   pulls.list(ctx.db, workspaceOf(ctx).id, MOST_LISTED)
 
-/** A member lets the present commit of a fork run. What is pushed to it later needs a new word. */
+/** A member lets the present commit of a fork, or of an agent's branch, run. What is pushed to it later needs a new word. */
 export async function allowPullRequest(ctx: Context, input: { readonly id: number; readonly commit: string }) {
   const workspace = workspaceOf(ctx)
   if (!/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(input.commit))
@@ -147,7 +147,7 @@ export async function allowPullRequest(ctx: Context, input: { readonly id: numbe
     if (pull.headCommit !== input.commit) {
       throw conflict(`#${pull.number} is at ${pull.headCommit} by now: look at that commit, then allow it.`)
     }
-    if (!pull.isFork) throw conflict(`#${pull.number} comes from this repository: it runs without being allowed.`)
+    if (!needsWord(pull)) throw conflict(`#${pull.number} comes from this repository: it runs without being allowed.`)
     if (pull.allowedCommit === pull.headCommit) throw conflict(`#${pull.number} was allowed at this commit already.`)
     await pulls.allow(unit.db, pull.id, pull.headCommit, actorName(ctx.actor).name)
     unit.record('pull_request_allowed', { pull_request: pull.number, commit: pull.headCommit, author: pull.author })

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { allowPullRequest, listPullRequests } from '../app/pull-requests.ts'
+import { needsWord } from '../domain/pull-request.ts'
 import { inWorkspace } from './app.ts'
 import { addCommand, addNoun, arg, type Shell } from './command.ts'
 import { numberArg, WORKSPACE } from './options.ts'
@@ -29,7 +30,7 @@ function list(noun: Command, shell: Shell): void {
       print(
         all,
         table(
-          ['ID', 'REPOSITORY', 'NUMBER', 'TITLE', 'COMMIT', 'STATE', 'FORK'],
+          ['ID', 'REPOSITORY', 'NUMBER', 'TITLE', 'COMMIT', 'STATE', 'ALLOWED'],
           all.map((one) => [
             one.id,
             one.repository,
@@ -37,7 +38,7 @@ function list(noun: Command, shell: Shell): void {
             one.title,
             one.headCommit,
             one.state,
-            !one.isFork ? '' : one.allowedCommit === one.headCommit ? `allowed by ${one.allowedBy}` : 'waits',
+            !needsWord(one) ? '' : one.allowedCommit === one.headCommit ? `allowed by ${one.allowedBy}` : 'waits',
           ]),
         ),
       )

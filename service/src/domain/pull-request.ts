@@ -1,5 +1,6 @@
 // What a git host tells of a repository, in our words. Its messages are read with care: fields may be missing, and none of
 // their texts is believed to be more than a text.
+import { sessionOfBranch } from './agent-session.ts'
 import { clean, field } from './foreign-json.ts'
 import { repositoryOf } from './repository-address.ts'
 
@@ -150,6 +151,13 @@ function pushed(repository: string, ref: string): GitEvent {
   const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1]
   return branch === undefined || repository === '' ? OTHER : { kind: 'pushed', repository, branch }
 }
+
+/**
+ * Whether a person must have seen a commit before it runs: a run has the secrets of its environment, and what it executes
+ * comes from somebody else's repository, or was written by a model.
+ */
+export const needsWord = ({ isFork, headBranch }: Pick<PullRequest, 'isFork' | 'headBranch'>): boolean =>
+  isFork || sessionOfBranch(headBranch) !== null
 
 /** What a run of it checks out: a fork's branch is not in our repository, its commit can be fetched. */
 export const branchOfPull = ({ isFork, headBranch, headCommit }: PullRequest): string =>

@@ -36,10 +36,14 @@ export function statusOf(kind: 'started' | 'ended', state: RunState): Pick<Commi
   }
 }
 
-export const waitingForkStatus: Pick<CommitStatus, 'state' | 'description'> = {
+export const waitingStatus = ({
+  isFork,
+}: {
+  readonly isFork: boolean
+}): Pick<CommitStatus, 'state' | 'description'> => ({
   state: 'pending',
-  description: 'waits until a member allows this commit of a fork',
-}
+  description: `waits until a member allows this commit of ${isFork ? 'a fork' : 'an agent'}`,
+})
 
 export interface CommentedRun {
   readonly runId: number

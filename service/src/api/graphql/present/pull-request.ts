@@ -1,4 +1,5 @@
 import type { StoredPull } from '../../../app/pull-requests.ts'
+import { needsWord } from '../../../domain/pull-request.ts'
 import type { PullRequestState, PullRequest as WirePullRequest } from '../wire-types.ts'
 
 export const presentPullRequest = (one: StoredPull): WirePullRequest => {
@@ -16,7 +17,7 @@ export const presentPullRequest = (one: StoredPull): WirePullRequest => {
     baseBranch: one.baseBranch,
     isFork: one.isFork,
     state: one.state.toUpperCase() as PullRequestState,
-    waits: one.isFork && one.state === 'open' && !isAllowed,
+    waits: needsWord(one) && one.state === 'open' && !isAllowed,
     allowedBy: isAllowed ? one.allowedBy : '',
     updatedDttm: one.updatedAt,
   }
