@@ -167,6 +167,17 @@ test('every setting can be given by its variable', (t) => {
       YARDMASTER_RETENTION_DELIVERY_DAYS: '7',
       YARDMASTER_OUTGOING_ALLOW: '10.0.0.0/8, hooks.internal, ::1',
       YARDMASTER_OUTGOING_ALLOW_HTTP: 'true',
+      YARDMASTER_AGENTS_SLOTS: '2',
+      YARDMASTER_AGENTS_STEPS: '10',
+      YARDMASTER_AGENTS_SECONDS: '600',
+      YARDMASTER_AGENTS_TOKENS: '100000',
+      YARDMASTER_AGENTS_COST_CENTS: '150',
+      YARDMASTER_AGENTS_SANDBOX: 'container',
+      YARDMASTER_AGENTS_IMAGE: 'python:3.13',
+      YARDMASTER_AGENTS_COMMIT_NAME: 'Data agents',
+      YARDMASTER_AGENTS_COMMIT_EMAIL: 'agents@example.com',
+      YARDMASTER_AGENTS_SHOWN_CHARS: '2000',
+      YARDMASTER_AGENTS_KEPT_CHARS: '20000',
       YARDMASTER_SESSION_HOURS: '1',
       YARDMASTER_DEMO: 'false',
     },
@@ -174,6 +185,19 @@ test('every setting can be given by its variable', (t) => {
   assert.equal(config.blobs.folder, join(cwd, 'files'))
   assert.deepEqual(config.schedules, { folders: ['.bolt', 'dbt/.bolt'], files: ['jobs.yml'] })
   assert.deepEqual(config.worker.labels, ['gpu', 'eu-west'])
+  assert.deepEqual(config.agents, {
+    slots: 2,
+    steps: 10,
+    seconds: 600,
+    tokens: 100_000,
+    costCents: 150,
+    sandbox: 'container',
+    image: 'python:3.13',
+    commitName: 'Data agents',
+    commitEmail: 'agents@example.com',
+    shownChars: 2000,
+    keptChars: 20_000,
+  })
   assert.deepEqual(config.outgoing, { allow: ['10.0.0.0/8', 'hooks.internal', '::1'], allowHttp: true })
   assert.ok([...sources.values()].every(({ kind }) => kind === 'environment'))
   assert.equal(config.data, join(cwd, 'state'))

@@ -88,10 +88,13 @@ export async function begin(
   hold: AgentHold,
   leaseMs: number,
 ): Promise<{ readonly session: AgentSession; readonly fresh: boolean } | null> {
-  const { rows } = await sql<AgentSession>`/* agent_begin_lock */ select ${columns} from agent_session s
-    where ${isHeld(hold)} for no key update`.execute(tx)
+  // With a condition beyond the id, a claim that is not committed yet would hide the row instead of being waited for.
+  const { rows } = await sql<AgentSession & { held: boolean }>`/* agent_begin_lock */ select ${columns},
+      coalesce(${isHeld(hold)}, false) as held
+    from agent_session s where s.workspace_id = ${hold.workspaceId} and s.id = ${hold.sessionId}
+    for no key update`.execute(tx)
   const found = rows[0]
-  if (found === undefined) return null
+  if (found?.held !== true) return null
   const { rows: begun } = await sql<AgentSession>`/* agent_begin */ update agent_session s
     set started_at = coalesce(s.started_at, clock_timestamp()),
       lease_until = clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'
