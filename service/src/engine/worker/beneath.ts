@@ -22,7 +22,7 @@ export const openFolder = (parent: FileHandle, name: Buffer): Promise<FileHandle
   open(within(parent, name), FOLDER)
 
 /** The folder that a path leads to, made on the way where asked; never through a link. */
-async function folderOf(root: string, names: readonly Buffer[], make: boolean): Promise<FileHandle> {
+export async function folderOf(root: string, names: readonly Buffer[], make: boolean): Promise<FileHandle> {
   let folder = await openRoot(root)
   const owner = make ? await folder.stat() : null
   try {
@@ -51,7 +51,7 @@ async function makeFolder(parent: FileHandle, name: Buffer): Promise<boolean> {
 }
 
 /** A service that runs as root makes files for a command that may not. */
-async function giveTo(handle: FileHandle, owner: { readonly uid: number; readonly gid: number }): Promise<void> {
+export async function giveTo(handle: FileHandle, owner: { readonly uid: number; readonly gid: number }): Promise<void> {
   if (process.getuid?.() === 0 && owner.uid !== 0) await handle.chown(owner.uid, owner.gid)
 }
 
@@ -93,7 +93,7 @@ export async function openFile(root: string, path: Buffer): Promise<FileHandle> 
 }
 
 /** A second look at where the file is: a folder may have been moved out of the root on the way. */
-async function requireInside(root: string, handle: FileHandle): Promise<void> {
+export async function requireInside(root: string, handle: FileHandle): Promise<void> {
   const base = await openRoot(root)
   try {
     const [inside, file] = await Promise.all(
