@@ -14,7 +14,9 @@ import { startAgentWorker } from '../engine/agent/agent-worker.ts'
 import { TURN_SETTINGS } from '../engine/agent/ports.ts'
 import { type QueryRunnerDeps, queryRunner } from '../engine/agent/query-runner.ts'
 import { agentReaper } from '../engine/agent/reaper.ts'
-import { agentPlace, sessionPorts } from '../engine/agent/session-ports.ts'
+import { agentPlace, repositoryOf, sessionPorts } from '../engine/agent/session-ports.ts'
+import { sessionVenv } from '../engine/agent/session-venv.ts'
+import { checkoutTools } from '../engine/agent/tools/checkout-tools.ts'
 import { openMcpTools, openTools } from '../engine/agent/tools/index.ts'
 import type { Periodic, Service } from '../engine/periodic.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
@@ -56,11 +58,11 @@ const MCP_MS = 60_000
 /** Works on sessions, where this process is to; nothing with no slots. */
 export async function startAgents(config: Config, opened: Opened, deps: AgentServices): Promise<Service[]> {
   const { app } = opened
-  const { agents, host } = deps
+  const { agents, host, executes } = deps
   if (config.agents.slots === 0) return []
   const git = agentGit(gitOptions(config, app, deps.environment))
   const http = outgoingHttp(outgoingOf(config))
-  const queries = deps.executes === null ? null : queryRunner({ app, ...deps.executes })
+  const queries = executes === null ? null : queryRunner({ app, ...executes })
   // Trying a sandbox takes a moment, and nobody waits for it but the first session.
   const probed = sandboxOf(config, opened, deps.environment)
   probed.then(
@@ -73,8 +75,21 @@ export async function startAgents(config: Config, opened: Opened, deps: AgentSer
     place: agentPlace(config.data),
     models: agents.models,
     mcpTools: openMcpTools({ app, http: outgoingHttp({ ...outgoingOf(config), timeoutMs: MCP_MS }) }),
-    toolsOf: async (session) => {
-      return openTools({ app, http, agents, queries, checkoutTools: [] }, session)
+    toolsOf: async (session, policy) => {
+      const { sandbox } = await probed.catch(() => ({ sandbox: null }))
+      const author = {
+        name: policy.commitName || config.agents.commitName,
+        email: policy.commitEmail || config.agents.commitEmail,
+      }
+      const own = checkoutTools({
+        git,
+        sandbox,
+        repositoryOf: (of) => repositoryOf(app, of),
+        author,
+        egressHosts: policy.egressHosts,
+        venv: async (of) => (executes === null ? null : await sessionVenv({ app, ...executes }, session, of.checkout)),
+      })
+      return openTools({ app, http, agents, queries, checkoutTools: own }, session)
     },
   })
   const { shownChars, keptChars, slots } = config.agents
@@ -89,7 +104,12 @@ export async function startAgents(config: Config, opened: Opened, deps: AgentSer
     drainMs: deps.drainMs,
     log: app.log,
   })
-  return [worker, { stop: async () => (await probed.catch(() => null))?.close() }]
+  const stop = async (): Promise<void> => {
+    await worker.stop()
+    const tried = await probed.catch(() => null)
+    tried?.close()
+  }
+  return [{ stop }]
 }
 
 /** Sessions of workers that are gone are given on by whoever sees it. */
