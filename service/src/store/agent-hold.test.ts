@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'
 import { jobTransaction, type TestAgents, testAgents } from '../../test/support/agent-sessions.ts'
+import { waitFor } from '../../test/support/runs.ts'
 import type { AgentEventBody } from '../domain/agent-session.ts'
 import * as events from './agent-events.ts'
 import * as holds from './agent-hold.ts'
@@ -156,4 +157,17 @@ test('a worker that was heard of again is not lost', async () => {
   assert.deepEqual(await holds.listHeldBy(db, 'alive'), [
     { sessionId: id, workspaceId: a.workspace.id, attempt: hold.attempt, stopRequested: false },
   ])
+})
+
+test('a job says that a session waits, with the transaction that makes it so, and is done when the session is taken', async () => {
+  await using real = await testAgents({ queue: 'real' })
+  const taken: string[] = []
+  const worker = await real.t.queue!.workTransactional('agent-turn', async (data, tx) => {
+    const { sessionId } = data as { sessionId: string }
+    if ((await holds.claimByJob(tx, sessionId, by('by job'))) !== null) taken.push(sessionId)
+  })
+  const id = await real.trigger()
+  await waitFor('the job', () => taken.includes(id))
+  await waitFor('its commit', async () => (await real.session(id)).status === 'running')
+  await worker.stop()
 })
