@@ -29,7 +29,14 @@ async function begun(sandbox: AgentSandbox | null, venv: string | null = null): 
   const scene = await checkoutScene(origin.folder)
   const checkout = await scene.open()
   const repositoryOf = async () => scene.repository
-  const tools = checkoutTools({ git: scene.ports.git, sandbox, author: AUTHOR, repositoryOf, egressHosts: [], venv })
+  const tools = checkoutTools({
+    git: scene.ports.git,
+    sandbox,
+    author: AUTHOR,
+    repositoryOf,
+    egressHosts: [],
+    venv: async () => venv,
+  })
   return {
     scene,
     checkout,
