@@ -13,14 +13,15 @@ import type {
 import { decideMessage, decideStop } from '../domain/agent-session.ts'
 import { isToolName, traitsOf } from '../domain/agent-tools.ts'
 import { conflict, invalidInput, notFound } from '../domain/errors.ts'
-import { parseReference } from '../domain/git-reference.ts'
-import { hasControl, quoted, refuseNul } from '../domain/text.ts'
+import { quoted } from '../domain/text.ts'
 import type { Models } from '../ports/model.ts'
 import * as events from '../store/agent-events.ts'
 import type { AgentHold } from '../store/agent-hold.ts'
 import * as sessions from '../store/agent-sessions.ts'
 import type { AgentDefinitions } from './agent-definitions.ts'
 import { endTurn } from './agent-ends.ts'
+import type { TriggerAgent } from './agent-input.ts'
+import { parseMessage, parseTrigger } from './agent-input.ts'
 import { postTexts } from './agent-news.ts'
 import { startSession } from './agent-start.ts'
 import type { Context } from './context.ts'
@@ -31,6 +32,7 @@ import { actorName } from './runs.ts'
 
 export type { EndOfTurn } from './agent-ends.ts'
 export { endTurn, endUnstarted, loseWorker } from './agent-ends.ts'
+export type { TriggerAgent } from './agent-input.ts'
 export { queueSlackMessage } from './agent-news.ts'
 export type { StartSession } from './agent-start.ts'
 export { startSession } from './agent-start.ts'
@@ -42,19 +44,8 @@ export interface AgentDeps {
   readonly budget?: AgentBudget
 }
 
-export interface TriggerAgent {
-  readonly agent?: string | null
-  readonly message?: string | null
-  readonly slack?: { readonly channel: string; readonly threadTs: string } | null
-  readonly baseBranch?: string | null
-  readonly modelFamily?: string | null
-}
-
 /** Runs when no agent is named. */
 const ASSISTANT = 'assistant'
-const MOST_MESSAGE = 100_000
-const MOST_NAME = 128
-const MOST_SLACK = 255
 const READ_MS = 30_000
 
 export async function triggerAgent(
@@ -63,7 +54,7 @@ export async function triggerAgent(
   input: TriggerAgent,
 ): Promise<{ sessionId: string; warning: string | null }> {
   const workspace = workspaceOf(ctx)
-  const asked = parse(input)
+  const asked = parseTrigger(input)
   const found = await deps.definitions.find(ctx, asked.agent ?? ASSISTANT, AbortSignal.timeout(READ_MS))
   const { definition, environment } = found
   const model = await deps.models.choose(workspace.id, asked.modelFamily ?? definition.modelFamily)
@@ -206,49 +197,4 @@ function auditActor(actor: SessionActor): Actor {
   const { keyId: id, name, email: makerEmail } = actor
   const key = { id, kind: 'workspace', name, client: null, capabilities: [], workspaceId: null } as const
   return { kind: 'key', key: { ...key, makerId: null, makerEmail } }
-}
-
-interface Asked {
-  readonly agent: string | null
-  readonly message: string | null
-  readonly slack: { readonly channel: string; readonly threadTs: string } | null
-  readonly baseBranch: string | null
-  readonly modelFamily: string | null
-}
-
-/** Blank is not given, everywhere. */
-function parse(input: TriggerAgent): Asked {
-  const agent = parseLine(input.agent, 'agent', MOST_NAME)
-  const message = parseMessage(input.message)
-  if (agent === null && message === null) throw invalidInput('Give an agent, a message, or both.')
-  const channel = parseLine(input.slack?.channel, 'slack.channel', MOST_SLACK)
-  const threadTs = parseLine(input.slack?.threadTs, 'slack.threadTs', MOST_SLACK)
-  if ((channel === null) !== (threadTs === null)) {
-    throw invalidInput('slack: give both channel and threadTs, or leave it out.')
-  }
-  const baseBranch = parseLine(input.baseBranch, 'baseBranch', MOST_SLACK)
-  if (baseBranch !== null && parseReference(baseBranch) === null) {
-    throw invalidInput(`baseBranch: ${quoted(baseBranch)} is not the name of a branch, a tag or a commit.`)
-  }
-  return {
-    agent,
-    message,
-    slack: channel === null || threadTs === null ? null : { channel, threadTs },
-    baseBranch,
-    modelFamily: parseLine(input.modelFamily, 'modelFamily', MOST_NAME),
-  }
-}
-
-function parseLine(text: string | null | undefined, field: string, most: number): string | null {
-  const given = text?.trim() ?? ''
-  if (given === '') return null
-  if (given.length > most) throw invalidInput(`${field}: at most ${most} characters.`)
-  if (hasControl(given)) throw invalidInput(`${field}: no line breaks or control characters.`)
-  return given
-}
-
-function parseMessage(text: string | null | undefined): string | null {
-  if (text == null || text.trim() === '') return null
-  if (text.length > MOST_MESSAGE) throw invalidInput(`message: at most ${MOST_MESSAGE} characters.`)
-  return refuseNul(text, 'message')
 }

@@ -90,6 +90,26 @@ test('a turn is begun once, and its journal says so once', async () => {
   assert.equal((await running()).length, 1)
 })
 
+test('the start of a turn waits for the transaction that takes it, and does not happen when that is undone', async () => {
+  const { db } = a.t.app
+  const id = await a.trigger()
+  const hold = { sessionId: id, workspaceId: a.workspace.id, attempt: 1, workerId: 'undone' }
+  let begun: ReturnType<typeof holds.begin> | undefined
+  const claim = (end: 'commit' | 'undo') =>
+    db.transaction().execute(async (tx) => {
+      await holds.claimWaiting(tx, 1000, by('undone'))
+      begun = db.transaction().execute((other) => holds.begin(other, hold, 60_000))
+      // Until the other one stands in line.
+      const isWaiting = sql<{ yes: boolean }>`select exists (select 1 from pg_locks where not granted) as yes`
+      await waitFor('the lock', async () => (await isWaiting.execute(tx)).rows[0]!.yes)
+      if (end === 'undo') throw new Error('undone')
+    })
+  await claim('undo').catch(() => {})
+  assert.equal(await begun!, null)
+  await claim('commit')
+  assert.equal((await begun!)?.fresh, true)
+})
+
 test('a session that waits for a child is taken by nobody until it is woken', async () => {
   const { db } = a.t.app
   await takeAll()
