@@ -53,7 +53,7 @@ async function run(modelFamily: string, message: string) {
   const state = await client.until(async () => {
     const seen = await client.ask(STATE, { id })
     return ['COMPLETED', 'FAILED', 'EXPIRED', 'STOPPED'].includes(seen.status) && seen
-  }, 60_000)
+  }, 120_000)
   return { ...state, warning }
 }
 
