@@ -229,7 +229,17 @@ describe('a data folder of its own', () => {
     assert.equal(code, 0)
     assert.equal(ok, true)
     const said = new Map(checks.map((one) => [one.name, one]))
-    for (const name of ['yardmaster', 'git', 'data folder', 'disk', 'isolation', 'durability', 'clock', 'mail']) {
+    for (const name of [
+      'yardmaster',
+      'git',
+      'data folder',
+      'disk',
+      'isolation',
+      'agent shell',
+      'durability',
+      'clock',
+      'mail',
+    ]) {
       assert.ok(said.has(name), name)
     }
     assert.match(said.get('database')?.message ?? '', /^embedded PostgreSQL 18/)

@@ -119,7 +119,7 @@ export const sessionReaper = (config: Config, opened: Opened, host: HostProcesse
 /** Also for `doctor`. */
 export function sandboxOf(
   config: Config,
-  opened: Pick<Opened, 'connections'>,
+  opened: { readonly connections: Pick<Opened['connections'], 'service'> },
   environment: Environment,
 ): Promise<ProbedSandbox> {
   const { sandbox, image } = config.agents

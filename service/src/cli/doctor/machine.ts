@@ -4,6 +4,7 @@ import { open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { probeIsolation } from '../../adapters/executor/process.ts'
+import { sandboxOf } from '../../compose/agents.ts'
 import { commandUser } from '../../compose/command-user.ts'
 import { VERSION } from '../../compose/version.ts'
 import type { Config } from '../../config/schema.ts'
@@ -36,6 +37,9 @@ export async function machineChecks(config: Config, env: Environment): Promise<F
     await check('data folder', 'Make it a folder of the user who runs Yardmaster.', () => dataFolder(config)),
     await check('disk', 'Check the file system of the data folder.', () => disk(config)),
     await check('isolation', 'Install util-linux (setpriv, unshare).', () => isolation(config, env)),
+    await check('agent shell', 'Look at the message; agents have no shell until it is mended.', () =>
+      agentShell(config, env),
+    ),
   ]
 }
 
@@ -102,3 +106,24 @@ async function isolation({ commands }: Config, env: Environment) {
     "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's security profile) and install util-linux.",
   )
 }
+
+// Where shell commands of agents would run, found by running one that looks for what it must not find.
+async function agentShell(config: Config, env: Environment) {
+  if (config.agents.sandbox === 'off') return ok('set to off: agents have no shell')
+  const { sandbox, why, close } = await sandboxOf(config, { connections: { service: { url: '' } } }, env)
+  close()
+  if (sandbox === null) {
+    return warn(
+      `agents have no shell: no sandbox works here (${why})`,
+      'Install bubblewrap, or allow user namespaces, or set agents.sandbox to container with an image.',
+    )
+  }
+  const network = sandbox.noEgress === null ? '' : `; allowed hosts cannot be reached: ${sandbox.noEgress}`
+  return ok(`commands of agents run in ${SANDBOXES[sandbox.kind]}${network}`)
+}
+
+const SANDBOXES = {
+  bubblewrap: 'bubblewrap',
+  namespaces: 'namespaces of util-linux (bubblewrap would be faster)',
+  container: 'a container',
+} as const
