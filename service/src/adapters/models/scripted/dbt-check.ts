@@ -15,11 +15,14 @@ export function checkCommand(of: {
   const adapter = /Registered adapter: (\w+)=/.exec(of.output)?.[1]
   if (adapter !== undefined && adapter !== 'duckdb') return null
   if (!/^[\w-]+$/.test(of.profile) || !/^(?:[\w.-]+\/)*$/.test(of.folder)) return null
-  const profile = `${of.profile}:\\n  target: check\\n  outputs:\\n    check:\\n      type: duckdb\\n      path: ":memory:"\\n`
+  // YAML takes JSON. The environment's own profile is a secret whose lines are masked wherever they stand, also in what is
+  // asked of a shell; this looks like none of them.
+  const outputs = { check: { type: 'duckdb', path: ':memory:' } }
+  const profile = JSON.stringify({ [of.profile]: { target: 'check', outputs } })
   return [
     `command -v dbt > /dev/null || { echo "${DONE} ${NO_DBT}"; exit 0; }`,
     'check=$(mktemp -d)',
-    `printf '${profile}' > "$check/profiles.yml"`,
+    `echo '${profile}' > "$check/profiles.yml"`,
     `cd "./${of.folder}"`,
     'export DBT_SEND_ANONYMOUS_USAGE_STATS=false',
     'dbt --no-use-colors build --profiles-dir "$check" --target-path "$check/target" --log-path "$check/logs" 2>&1',
