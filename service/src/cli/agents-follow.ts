@@ -26,6 +26,7 @@ export async function followSession(ctx: Context, sessionId: string, how: Follow
   const { io, json, print } = how
   let after = how.after ?? 0
   let hinted = false
+  let pushed = false
   const began = ctx.clock.now().getTime()
   for (;;) {
     // The status first: what it stands for is in the steps that are read after it.
@@ -33,11 +34,12 @@ export async function followSession(ctx: Context, sessionId: string, how: Follow
     const steps = await getAgentSteps(ctx, sessionId, { after, includeToolIo: true, maxChars: 200 })
     for (const step of steps) {
       after = Math.max(after, step.seq)
+      if (step.tool === 'git_push' && !step.isRunning && !step.isError) pushed = true
       if (!json) show(step, io)
     }
     const { status } = view.session
     if (isOver(status)) {
-      print(view, json ? '' : endText(view))
+      print(view, json ? '' : endText(view, pushed))
       return status === 'queued' || status === 'running' ? 1 : END_CODES[status]
     }
     if (!hinted && status === 'queued' && ctx.clock.now().getTime() - began > LONG_WAIT_MS) {
@@ -57,9 +59,9 @@ function show(step: AgentStep, io: Call['io']): void {
   }
 }
 
-function endText({ session, childSessionIds }: AgentSessionView): string {
+function endText({ session, childSessionIds }: AgentSessionView, pushed: boolean): string {
   const lines = [`\nSession ${session.id} is ${session.status}.${session.reason === '' ? '' : ` ${session.reason}`}`]
-  if (session.branch !== '') lines.push(`Branch: ${session.branch}`)
+  if (pushed) lines.push(`Branch: ${session.branch}`)
   if (session.pullRequest !== '') lines.push(`Pull request: ${session.pullRequest}`)
   if (childSessionIds.length > 0) lines.push(`It called: ${childSessionIds.join(', ')}`)
   return `${lines.join('\n')}\n`

@@ -51,7 +51,7 @@ export type DinoAiAgentRun = {
   baseCommit: Scalars['String']['output'];
   /** The commit that the agent's file was read at; empty for a built-in agent. */
   definitionCommit: Scalars['String']['output'];
-  /** The branch that it pushed; empty before. */
+  /** Its own one, which the repository has once the agent has pushed it; empty until there is a checkout. */
   branch: Scalars['String']['output'];
   /** Its address; empty when there is none. */
   pullRequest: Scalars['String']['output'];

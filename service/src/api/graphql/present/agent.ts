@@ -92,11 +92,13 @@ export const presentAgentSession = (actor: Actor, session: AgentSession): DinoAi
   usage: presentUsage(session),
 })
 
+const takesTime = ({ kind }: AgentStep): boolean => kind === 'tool' || kind === 'child'
+
 export const presentStep = (step: AgentStep): DinoAiAgentStep => ({
   id: step.id,
   seq: step.seq,
   ts: presentTs(step.ts),
-  seconds: step.endTs === null ? null : (step.endTs - step.ts) / 1e6,
+  seconds: takesTime(step) && step.endTs !== null ? (step.endTs - step.ts) / 1e6 : null,
   turn: step.turn,
   kind: KINDS[step.kind],
   title: step.title,
