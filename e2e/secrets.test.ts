@@ -302,6 +302,35 @@ describe('secrets that went through the service', () => {
     )
   })
 
+  test('models and servers of agents are set, tried and refused', async () => {
+    const set = `mutation ($name: String!, $provider: ModelProvider, $settings: [IntegrationSettingInput!],
+      $secrets: [IntegrationSettingInput!]) {
+      setModelFamily(name: $name, provider: $provider, model: "m", settings: $settings, secrets: $secrets) { ok } }`
+    const given = (name: string, value: string) => [{ name, value }]
+    const key = () => given('apiKey', planted.add('key of a model', plain('sk')))
+    const here = given('address', 'http://127.0.0.1:9/v1')
+    await done(set, { name: 'own', provider: 'OPENAI_COMPATIBLE', settings: here, secrets: key() })
+    await done(set, { name: 'own', secrets: key() }, { 'idempotency-key': 'model-once' })
+    const tried = await done('mutation { testModelFamily(name: "own") { ok text } }')
+    assert.equal(tried.ok, false)
+    const trigger = 'mutation { triggerDinoaiAgentRun(message: "Hello", modelFamily: "own") { agentSessionId } }'
+    const { agentSessionId } = await done(trigger)
+    const state = 'query ($id: String!) { dinoaiAgentRun(agentSessionId: $id) { status } }'
+    while ((await done(state, { id: agentSessionId })).status !== 'FAILED') await pause(100)
+    const refusals = [
+      { name: 'own', settings: given('address', 'http://127.0.0.1:10/v1'), secrets: [] },
+      { name: 'other', provider: 'ANTHROPIC', secrets: given('token', planted.add('misnamed key', plain('sk'))) },
+      { name: 'other', provider: 'ANTHROPIC', secrets: given('apiKey', planted.add('odd key', awkward('sk'))) },
+    ]
+    for (const variables of refusals)
+      assert.equal((await ask(set, variables)).body.errors?.[0]?.extensions?.code, 'INVALID_INPUT')
+    const serve = `mutation ($url: String, $headers: [IntegrationSettingInput!]) {
+      setMcpServer(name: "tools", url: $url, headers: $headers) { ok } }`
+    const bearer = given('authorization', `Bearer ${planted.add('header of an MCP server', plain('mcp'))}`)
+    await done(serve, { url: 'https://mcp.example.com', headers: bearer })
+    assert.match(JSON.stringify(await done('{ listMcpServers { servers { headerNames } } }')), /authorization/)
+  })
+
   test('of more than a hundred, each used, none is in the data folder, the WAL, the logs or a dump', async (context) => {
     assert.ok(planted.needles.length >= 100, `${planted.needles.length} were planted`)
     assert.equal(new Set(planted.needles.map((one) => String(one.value))).size, planted.needles.length)
