@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { agentGit } from '../../../service/src/adapters/agent-git/agent-git.ts'
 import { openFilesystemBlobs } from '../../../service/src/adapters/blob/filesystem.ts'
 import { probeSandbox } from '../../../service/src/adapters/sandbox/probe.ts'
-import type { SessionPortsDeps } from '../../../service/src/engine/agent/session-ports.ts'
+import { repositoryOf, type SessionPortsDeps } from '../../../service/src/engine/agent/session-ports.ts'
+import { checkoutTools } from '../../../service/src/engine/agent/tools/checkout-tools.ts'
 import type { Tool } from '../../../service/src/engine/agent/tools/tool.ts'
 import type { HostileScene } from './scene.ts'
 
@@ -15,7 +16,7 @@ export interface HostileHost extends AsyncDisposable {
   readonly why: string
 }
 
-export async function openHostileHost({ folder }: HostileScene): Promise<HostileHost> {
+export async function openHostileHost({ t, folder }: HostileScene): Promise<HostileHost> {
   const data = join(folder, 'data')
   const git = agentGit({
     folder: join(data, 'mirrors'),
@@ -25,13 +26,20 @@ export async function openHostileHost({ folder }: HostileScene): Promise<Hostile
   })
   const probed = await probeSandbox({
     wanted: 'auto',
-    hidden: [folder],
+    hidden: [data],
     outgoing: { allow: [] },
     container: null,
   })
   return {
     ports: { git, blobs: await openFilesystemBlobs(join(data, 'blobs')), place: join(data, 'agents') },
-    checkoutTools: [],
+    checkoutTools: checkoutTools({
+      git,
+      sandbox: probed.sandbox,
+      author: { name: 'Agent', email: 'agent@example.com' },
+      repositoryOf: (session) => repositoryOf(t.app, session),
+      egressHosts: [],
+      venv: null,
+    }),
     hasShell: probed.sandbox !== null,
     why: probed.why,
     [Symbol.asyncDispose]: async () => probed.close(),

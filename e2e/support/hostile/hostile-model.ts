@@ -19,7 +19,7 @@ import * as holds from '../../../service/src/store/agent-hold.ts'
 import * as keys from '../../../service/src/store/keys.ts'
 import { testDefinition, testDefinitions } from '../../../service/test/support/agent-service-tools.ts'
 import { type Random, seeded } from '../random.ts'
-import { hostileCall, injected, obeyed } from './calls.ts'
+import { hostileCall, injected, obeyed, worstCalls } from './calls.ts'
 import { type HostileHost, openHostileHost } from './host.ts'
 import { HOME_CHANNEL, type HostileScene, hostileScene } from './scene.ts'
 import { unguardedTools } from './unguarded.ts'
@@ -238,7 +238,6 @@ class HostileRun {
       this.#reached.set(tool.name, figures)
       figures.calls++
       const result = await tool.run(of, input)
-      if (process.env.DEBUG_TOOL === tool.name) console.log(JSON.stringify(input).slice(0, 200), JSON.stringify(result).slice(0, 300))
       if (result.kind === 'child' || result.isError !== true) figures.taken++
       return result
     },
@@ -269,7 +268,10 @@ class HostileRun {
       .flatMap((one) => (one.role === 'tool' ? one.results.map((each) => each.text) : [one.text]))
     const told = obeyed([request.instructions, ...last]).slice(0, 10)
     this.#obeyed += told.length
-    const own = Array.from({ length: count - told.length }, () => hostileCall(random, this.#scene.targets))
+    const isFirst = !request.messages.some((one) => one.role === 'assistant')
+    const worst = isFirst ? worstCalls(this.#scene.targets) : []
+    const rest = Math.max(0, count - told.length - worst.length)
+    const own = [...worst, ...Array.from({ length: rest }, () => hostileCall(random, this.#scene.targets))]
     const all = [...told, ...own].map(({ tool, input }, at) => ({ id: `h${at}`, tool, input }))
     this.calls += all.length
     return all
