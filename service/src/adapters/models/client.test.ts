@@ -277,3 +277,11 @@ for (const dialect of ['openai', 'anthropic'] as const) {
     })
   })
 }
+
+test('Anthropic is asked to keep what it reads, and for whole arguments', async () => {
+  await using server = await modelServer()
+  await modelAt(server, 'anthropic').answer(question(), unhurried())
+  const { cache_control, tools } = server.questions[0]!.body
+  assert.deepEqual(cache_control, { type: 'ephemeral' })
+  assert.doesNotMatch(JSON.stringify(tools), /eager/)
+})

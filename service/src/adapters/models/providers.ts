@@ -22,8 +22,9 @@ const keyOf = (access: ModelAccess): string => access.secrets.apiKey ?? ''
 const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   anthropic: {
     address: 'https://api.anthropic.com/v1',
-    // Each step asks with everything that the one before had: what was read once is read at a tenth of its price.
-    options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    // Each step asks with everything that the one before had: what was read once is read at a tenth of its price. The
+    // arguments of a call come when they are whole, checked there: nobody here reads them before.
+    options: { anthropic: { cacheControl: { type: 'ephemeral' }, toolStreaming: false } },
     load: async (access, baseURL, fetch) => {
       const { createAnthropic } = await import('@ai-sdk/anthropic')
       return createAnthropic({ apiKey: keyOf(access), baseURL, fetch })(access.model)
