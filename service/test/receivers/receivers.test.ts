@@ -75,7 +75,7 @@ const CASES: Readonly<Record<string, () => Promise<Case>>> = {
       receiver,
       tell: () => told(line(slackChannel(deps), common), NOTICES),
       credentials: ['authorization'],
-      optional: ['emoji', 'unfurl_links', 'unfurl_media', 'thread_ts', 'reply_broadcast'],
+      optional: ['emoji', 'blocks', 'unfurl_links', 'unfurl_media', 'thread_ts', 'reply_broadcast'],
     }
   },
   teams: async () => {
