@@ -68,7 +68,9 @@ export async function startEgressProxy(
   })
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', (socket) => track(socket, sockets))
-  server.on('connect', (incoming, near: Duplex) => {
+  server.on('connect', (incoming, near: Duplex, head) => {
+    // Who cannot wait for the answer has said more already; it comes first.
+    near.unshift(head)
     tunnel(incoming, near, admitted, sockets).catch(() => near.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'))
   })
   server.on('clientError', (_error, socket) => socket.destroy())

@@ -175,7 +175,7 @@ function canaries(sandbox: AgentSandbox, kind: SandboxKind): void {
 
   test('nothing else can be written: not the git folder, not the system, not its own root', async () => {
     // Those of a container are its own, in memory.
-    const own = kind === 'container' ? [] : ['/dev', '/home', place.path, '/var']
+    const own = kind === 'container' ? [] : ['/dev', '/home', '/var']
     const targets = [gitFolder, '/', '/usr', '/usr/bin', '/etc', '/proc/sys/kernel', ...own]
     const lines = targets.map((path) => `(: > '${path}/written') 2>/dev/null && echo written ${path}`)
     const more = [
@@ -190,6 +190,8 @@ function canaries(sandbox: AgentSandbox, kind: SandboxKind): void {
     assert.match(done.output, /^settings$/m, 'it can be read')
     assert.match(done.output, /^temporary\nhome$/m)
     assert.equal(readFileSync(join(gitFolder, 'config'), 'utf8'), 'settings\n')
+    await run(`: > '${place.path}/written'`)
+    assert.ok(!existsSync(join(place.path, 'written')), 'what is above the checkout is not that of the host')
     const later = await run('ls -A /tmp "$HOME"')
     assert.doesNotMatch(later.output, /file/, 'the next command finds nothing of this one')
   })
