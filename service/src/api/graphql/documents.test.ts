@@ -200,3 +200,28 @@ test('a document is compiled the third time it comes, or at once when it may giv
   for (let at = 0; at < 200; at++) if (await run(`{ a${at}: getAuditLogs { ok } }`, 10_000)) compiled++
   assert.equal(compiled, 38)
 })
+
+test('a field below the root that takes arguments is a function of them, compiled or not', async () => {
+  const steps = async ({ after }: { after?: number | null }) => [{ seq: (after ?? 0) + 1 }]
+  const edge = await testEdge({ resolvers: { dinoaiAgentRun: () => ({ ok: true, steps }) } })
+  const query = `query ($after: Int) { dinoaiAgentRun(agentSessionId: "x") { ok steps(after: $after) { seq }
+    more: steps(after: 7) { seq } } }`
+  for (let round = 0; round < 6; round++) {
+    const { json } = await edge.ask(query, { variables: { after: round }, workspace: FIRST.uid })
+    assert.deepEqual(json, { data: { dinoaiAgentRun: { ok: true, steps: [{ seq: round + 1 }], more: [{ seq: 8 }] } } })
+  }
+})
+
+test('a refusal of such a field is the answer in its place, compiled or not', async () => {
+  const steps = async () => {
+    throw invalidInput('maxChars: 1 to 100000.')
+  }
+  const edge = await testEdge({ resolvers: { dinoaiAgentRun: () => ({ ok: true, steps }) } })
+  const query = '{ dinoaiAgentRun(agentSessionId: "x") { ok steps(maxChars: 0) { seq } } }'
+  for (let round = 0; round < 6; round++) {
+    const { json, status } = await edge.ask(query, { workspace: FIRST.uid })
+    assert.equal(status, 200)
+    assert.equal(json.data.dinoaiAgentRun, null)
+    assert.equal(json.errors[0].extensions.code, 'INVALID_INPUT')
+  }
+})
