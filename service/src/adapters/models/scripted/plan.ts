@@ -62,7 +62,7 @@ export function followPlan(plan: Plan, request: ModelRequest): ModelAnswer {
   while (next.done !== true) {
     const { text, calls } = next.value
     const results = calls.map(({ tool, input }) =>
-      offered.has(tool) ? made.get(keyOf(tool, input))?.shift() : notOffered(tool),
+      offered.has(tool) ? resultOf(made, keyOf(tool, input)) : notOffered(tool),
     )
     const missing = calls.filter((_, at) => results[at] === undefined)
     if (missing.length > 0) return answers(turn, text, missing)
@@ -103,20 +103,46 @@ const saidIn = (turn: readonly ModelMessage[]): string =>
     .replaceAll(/^\[[^\]\n]*\]\n/gm, '')
     .trim()
 
-/** The results of each call, in the order in which they came. */
-function madeCalls(turn: readonly ModelMessage[]): Map<string, PlanResult[]> {
+interface MadeCall {
+  readonly key: string
+  readonly result: PlanResult
+}
+
+/** In the order in which they were made. */
+function madeCalls(turn: readonly ModelMessage[]): MadeCall[] {
   const keys = new Map<string, string>()
-  const made = new Map<string, PlanResult[]>()
-  for (const message of turn) {
+  return turn.flatMap((message) => {
     if (message.role === 'assistant') for (const one of message.calls) keys.set(one.id, keyOf(one.tool, one.input))
-    if (message.role !== 'tool') continue
-    for (const { call: id, text, isError } of message.results) {
+    if (message.role !== 'tool') return []
+    return message.results.flatMap(({ call: id, text, isError }) => {
       const key = keys.get(id)
-      if (key === undefined) continue
-      made.set(key, [...(made.get(key) ?? []), { text, isError }])
-    }
+      return key === undefined ? [] : [{ key, result: { text, isError } }]
+    })
+  })
+}
+
+/** Each is given once. */
+function resultOf(made: MadeCall[], key: string): PlanResult | undefined {
+  const same = made.findIndex((one) => one.key === key)
+  const at = same >= 0 ? same : made.findIndex((one) => isMasked(one.key, key))
+  return at < 0 ? undefined : made.splice(at, 1)[0]!.result
+}
+
+/** What stands for a secret in everything that is written of a session, the arguments of calls too. */
+const MASK = '***'
+
+/** Whether the first is the second with something masked. */
+function isMasked(masked: string, whole: string): boolean {
+  const parts = masked.split(MASK)
+  if (parts.length === 1 || !whole.startsWith(parts[0]!)) return false
+  let from = parts[0]!.length
+  for (const part of parts.slice(1, -1)) {
+    const found = whole.indexOf(part, from)
+    if (found < 0) return false
+    from = found + part.length
   }
-  return made
+  const last = parts.at(-1)!
+  return whole.length - last.length >= from && whole.endsWith(last)
 }
 
 /** The database does not keep the order of fields. */

@@ -89,6 +89,24 @@ describe('a plan', () => {
     assert.match(run(plan, messages).text, /^found/)
   })
 
+  test('knows its calls again when the journal masks a secret in them', () => {
+    const plan: Plan = function* () {
+      const [one] = yield asks('', look('seeds/hunter22.csv'))
+      const [other] = yield asks('', look('seeds/other.csv'))
+      return `${one!.text} and ${other!.text}`
+    }
+    const begun = [user('go'), called('a', { path: 'seeds/***.csv' }), result('a', 'masked')]
+    assert.deepEqual(
+      run(plan, begun).calls.map((one) => one.input),
+      [{ path: 'seeds/other.csv' }],
+    )
+    const whole = [...begun, called('b', { path: 'seeds/other.csv' }), result('b', 'plain')]
+    assert.match(run(plan, whole).text, /^masked and plain/)
+    // Nothing else is taken for it.
+    const foreign = [user('go'), called('a', { path: 'models/***.csv' }), result('a', 'no')]
+    assert.deepEqual(run(plan, foreign).calls[0]!.input, { path: 'seeds/hunter22.csv' })
+  })
+
   test('begins anew with each turn, and with all that was said since', () => {
     const plan: Plan = function* ({ message }) {
       yield asks('', look('.'))
