@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { join } from 'node:path'
@@ -25,7 +25,10 @@ const probe = (wanted: SandboxKind, hidden: readonly string[] = []): Promise<Pro
     wanted,
     hidden,
     outgoing: { allow: [] },
-    limits: { memoryBytes: 512 * MIB, processes: 64, fileBytes: 8 * MIB },
+    limits: {
+      ...{ memoryBytes: 512 * MIB, processes: 64, fileBytes: 8 * MIB },
+      disk: { mostBytes: 512 * MIB, floorBytes: 64 * MIB },
+    },
     container: engine.options,
     ...(bubblewrap !== undefined && { bubblewrap }),
   })
@@ -262,6 +265,18 @@ function canaries(sandbox: AgentSandbox, kind: SandboxKind): void {
     assert.doesNotMatch(done.output, /^20000000$/m)
     const greedy = await run(`x=$(head -c 900000000 /dev/zero | tr "\\0" x); echo "\${#x}"`, { seconds: 30 })
     assert.doesNotMatch(greedy.output, /900000000/)
+  })
+
+  test('a command that fills the disk with many files is stopped', async () => {
+    const done = await run(
+      'mkdir many; at=0; while :; do head -c 8000000 /dev/zero > many/$at || exit 9; at=$((at + 1)); done',
+      {
+        seconds: 120,
+      },
+    )
+    assert.equal(done.code, null)
+    assert.match(done.output, /\[stopped: it filled the disk\]/)
+    rmSync(join(folder, 'many'), { recursive: true })
   })
 
   test('a text of any length and content is run as it is', async () => {
