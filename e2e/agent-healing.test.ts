@@ -154,8 +154,9 @@ if (!reachable) {
       const before = await at.branches()
       const { agentSessionId } = await client.ask(
         'mutation ($m: String!) { triggerDinoaiAgentRun(agent: "healer", message: $m) { agentSessionId } }',
-        { m: `Run ${await failedRun(slug)} failed. Mend it, please.` },
+        { m: `Run ${runId} failed. Mend it, please.` },
       )
+      await failedRun(slug)
       await judge(fault, at, { id: agentSessionId, slug, before })
       // It failed again with the same cause, whose mend is proposed: nobody was asked a second time.
       if (fault.mendable) assert.equal((await requests()).length, 1)
