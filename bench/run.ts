@@ -2,6 +2,7 @@
 // figure misses its bound. Figures are ratios to a floor that is measured beside them, because requests a second say
 // more about the machine than about the service.
 import { cpus, totalmem } from 'node:os'
+import { benchAgents } from './agents.ts'
 import { benchApi } from './api.ts'
 import { benchAudit } from './audit.ts'
 import { benchRotation } from './rotation.ts'
@@ -9,6 +10,7 @@ import { benchScheduleFiles } from './schedule-files.ts'
 import { type Figure, holds, table } from './support/figure.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  agents: benchAgents,
   api: benchApi,
   audit: benchAudit,
   rotation: benchRotation,

@@ -54,6 +54,8 @@ export interface AgentServices {
 }
 
 const MCP_MS = 60_000
+/** A session loses nothing when it is given to another worker in the middle of an answer: nobody waits long for one. */
+const LONGEST_DRAIN_MS = 10_000
 
 /** Works on sessions, where this process is to; nothing with no slots. */
 export async function startAgents(config: Config, opened: Opened, deps: AgentServices): Promise<Service[]> {
@@ -101,7 +103,7 @@ export async function startAgents(config: Config, opened: Opened, deps: AgentSer
     ports,
     settings: { ...TURN_SETTINGS, shownChars, keptChars },
     leaseMs: config.worker.leaseSeconds * 1000,
-    drainMs: deps.drainMs,
+    drainMs: Math.min(deps.drainMs, LONGEST_DRAIN_MS),
     log: app.log,
   })
   const stop = async (): Promise<void> => {

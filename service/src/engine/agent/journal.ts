@@ -9,7 +9,7 @@ import type { WorkspaceRef } from '../../domain/actor.ts'
 import type { AgentEvent, AgentEventBody, AgentSession } from '../../domain/agent-session.ts'
 import * as store from '../../store/agent-events.ts'
 import type { AgentHold } from '../../store/agent-hold.ts'
-import { inTransaction } from '../../store/database.ts'
+import { type Db, inTransaction } from '../../store/database.ts'
 import { persist } from '../worker/persist.ts'
 
 export class Journal {
@@ -69,7 +69,13 @@ export class Journal {
     await this.read()
   }
 
-  async hold<T>(work: (db: Parameters<typeof store.append>[0]) => Promise<T>): Promise<T> {
+  /** One statement that reads. */
+  async look<T>(read: (db: Db) => Promise<T>): Promise<T> {
+    this.#lost.throwIfAborted()
+    return await persist(() => read(this.#app.db), this.#lost)
+  }
+
+  async hold<T>(work: (db: Db) => Promise<T>): Promise<T> {
     this.#lost.throwIfAborted()
     return await persist(() => inTransaction(this.#app.db, work), this.#lost)
   }

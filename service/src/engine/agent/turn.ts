@@ -80,7 +80,7 @@ export class Turn {
     this.#opened = opened
     for (;;) {
       const { turn } = this.#session
-      this.#session = await this.#journal.hold((db) => holds.readHeld(db, this.#deps.hold))
+      this.#session = await this.#journal.look((db) => holds.readHeld(db, this.#deps.hold))
       if (this.#session.turn !== turn) this.#deps.onTurn(this.#session)
       await this.#journal.read()
       if (this.#session.stopRequestedAt !== null) throw new Halt('stopped')
@@ -133,7 +133,7 @@ export class Turn {
 
   async #answerByChild({ call }: OpenCall, child: NonNullable<OpenCall['child']>): Promise<void> {
     const { status } = child.ended!
-    const said = (await this.#journal.hold((db) => events.list(db, this.#session.workspaceId, child.id))).findLast(
+    const said = (await this.#journal.look((db) => events.list(db, this.#session.workspaceId, child.id))).findLast(
       (event) => event.kind === 'assistant' && event.text.trim() !== '',
     )
     const text = said?.kind === 'assistant' ? said.text : ''
@@ -223,7 +223,7 @@ export class Turn {
 
   async overBudget(): Promise<OverBudget | null> {
     const { workspaceId, rootId, budget, startedAt, steps } = this.#session
-    const use = await this.#journal.hold((db) => sessions.readTreeUse(db, workspaceId, rootId))
+    const use = await this.#journal.look((db) => sessions.readTreeUse(db, workspaceId, rootId))
     const seconds = startedAt === null ? 0 : (this.#app.clock.now().getTime() - startedAt.getTime()) / 1000
     return overBudget(budget, { steps, seconds, ...use })
   }
