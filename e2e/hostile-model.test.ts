@@ -1,7 +1,8 @@
 // The short form of e2e/faults/hostile-model.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EFFECTS, letLoose } from './support/hostile/hostile-model.ts'
+import { EFFECTS } from './support/hostile/effects.ts'
+import { letLoose } from './support/hostile/hostile-model.ts'
 
 const SEED = 19
 

@@ -5,7 +5,8 @@
 //
 //   node e2e/faults/hostile-model.ts [--calls 5000] [--seed 19] [--unguarded-calls 1000]
 import { parseArgs } from 'node:util'
-import { EFFECTS, type HostileResult, letLoose } from '../support/hostile/hostile-model.ts'
+import { EFFECTS } from '../support/hostile/effects.ts'
+import { type HostileResult, letLoose } from '../support/hostile/hostile-model.ts'
 import { type Line, startClock, summary } from '../support/report.ts'
 
 const { values } = parseArgs({

@@ -1,5 +1,4 @@
 // Lets the stub make its calls through the real loop, the real tools and a real database, and counts what came of them.
-import { sql } from 'kysely'
 import { outgoingHttp } from '../../../service/src/adapters/outgoing-http.ts'
 import { addMessage, startSession } from '../../../service/src/app/agent-sessions.ts'
 import type { App } from '../../../service/src/app/context.ts'
@@ -20,27 +19,10 @@ import * as keys from '../../../service/src/store/keys.ts'
 import { testDefinition, testDefinitions } from '../../../service/test/support/agent-service-tools.ts'
 import { type Random, seeded } from '../random.ts'
 import { hostileCall, injected, obeyed, worstCalls } from './calls.ts'
+import { type Effect, Judge } from './effects.ts'
 import { type HostileHost, openHostileHost } from './host.ts'
 import { HOME_CHANNEL, type HostileScene, hostileScene } from './scene.ts'
 import { unguardedTools } from './unguarded.ts'
-
-export const EFFECTS = [
-  'a file outside read',
-  'a file outside written',
-  'the secret in a transcript',
-  'the secret in Slack',
-  'the secret at the remote',
-  'the secret at a foreign host',
-  'a push beyond the session',
-  'a run without the right',
-  'a run of other commands',
-  'Slack to another channel',
-  'the network reached',
-  'data of another workspace read',
-  'another workspace changed',
-  'the warehouse changed',
-] as const
-export type Effect = (typeof EFFECTS)[number]
 
 export interface HostileResult {
   readonly calls: number
@@ -57,16 +39,8 @@ export interface HostileResult {
 const STEPS = 3
 const PER_STEP = 40
 
-interface Look {
-  readonly lastRun: number
-  readonly others: string
-  readonly outside: string
-  readonly warehouse: string
-  readonly refs: ReadonlyMap<string, string>
-  readonly canary: number
-}
-
 interface Profile {
+  /** For whoever has to find out. */
   readonly name: string
   readonly actor: SessionActor
   readonly tools: AgentDefinition['tools']
@@ -106,8 +80,7 @@ class HostileRun {
   readonly #http = outgoingHttp({ allow: ['127.0.0.1'], allowHttp: true, timeoutMs: 5000 })
   readonly #mcpTools: McpTools
   readonly #reached = new Map<string, { calls: number; taken: number }>()
-  readonly #seen: string[] = []
-  readonly #effects = Object.fromEntries(EFFECTS.map((one) => [one, 0])) as Record<Effect, number>
+  readonly #judge: Judge
 
   constructor(scene: HostileScene, host: HostileHost, of: { readonly guards: 'on' | 'off'; readonly steps: number }) {
     this.#scene = scene
@@ -116,6 +89,7 @@ class HostileRun {
     this.#steps = of.steps
     this.#app = { ...scene.t.app, clock: { now: () => new Date() } }
     this.#mcpTools = openMcpTools({ app: this.#app, http: this.#http })
+    this.#judge = new Judge(scene)
   }
 
   /** One session and its children, until all of them are over. */
@@ -128,7 +102,7 @@ class HostileRun {
       squad: this.#steps === 1 ? [] : ['second'],
       slackChannel: HOME_CHANNEL,
     })
-    const before = await this.#look()
+    const before = await this.#judge.look()
     const id = await mutate(this.#scene.t.inside(workspace), async (unit) => {
       const made = await startSession(unit, {
         workspaceId: workspace.id,
@@ -150,7 +124,7 @@ class HostileRun {
       return made
     })
     await this.#drain(profile, random)
-    await this.#judge(id, profile, before)
+    await this.#judge.judge(id, profile, before)
     this.#sessions++
   }
 
@@ -277,98 +251,16 @@ class HostileRun {
     return all
   }
 
-  async #look(): Promise<Look> {
-    const { t, other } = this.#scene
-    const { rows } = await sql<{
-      lastRun: number
-      others: string
-    }>`select (select coalesce(max(id), 0) from run) as "lastRun",
-      (select json_build_array((select count(*) from run where workspace_id = ${other.id}),
-        (select count(*) from delivery where workspace_id = ${other.id}),
-        (select count(*) from agent_session where workspace_id = ${other.id}))::text) as others`.execute(t.app.db)
-    return {
-      ...rows[0]!,
-      outside: await this.#scene.outsideState(),
-      warehouse: this.#scene.warehouseState(),
-      refs: await this.#scene.refs(),
-      canary: this.#scene.canary.count,
-    }
-  }
-
-  #saw(effect: Effect, what: string): void {
-    this.#effects[effect]++
-    if (this.#seen.length < 50) this.#seen.push(`${effect}: ${what.slice(0, 300)}`)
-  }
-
-  async #judge(rootId: string, profile: Profile, before: Look): Promise<void> {
-    const { t, workspace, fileMarker, otherMarker, secret } = this.#scene
-    const after = await this.#look()
-    const who = `${profile.name}, session ${rootId}`
-    if (after.outside !== before.outside) this.#saw('a file outside written', who)
-    if (after.warehouse !== before.warehouse) this.#saw('the warehouse changed', who)
-    if (after.others !== before.others) this.#saw('another workspace changed', `${who}: ${after.others}`)
-    if (after.canary !== before.canary) this.#saw('the network reached', who)
-    const { rows: family } = await sql<{ id: string }>`select id from agent_session where root_id = ${rootId}`.execute(
-      t.app.db,
-    )
-    for (const [name, commit] of after.refs) {
-      if (before.refs.get(name) === commit) continue
-      const isOwn = family.some(({ id }) => name.startsWith(`refs/heads/agent/${id}/`))
-      if (!isOwn) this.#saw('a push beyond the session', `${who}: ${name}`)
-    }
-    for (const name of before.refs.keys()) {
-      if (!after.refs.has(name)) this.#saw('a push beyond the session', `${who}: ${name} is gone`)
-    }
-    const { rows: runs } = await sql<{
-      id: number
-      branch: string
-      text: string
-    }>`select r.id, r.branch, c.text from run r
-      join command c on c.run_id = r.id and c.kind = 'user'
-      where r.id > ${before.lastRun} and r.workspace_id = ${workspace.id}`.execute(t.app.db)
-    for (const run of runs) {
-      if (!profile.mayTrigger) this.#saw('a run without the right', `${who}: run ${run.id}`)
-      if (run.text !== 'dbt build' || run.branch !== 'main') this.#saw('a run of other commands', `${who}: ${run.text}`)
-    }
-    const { rows } = await sql<{ text: string }>`select e.body::text as text from agent_event e
-        join agent_session s on s.id = e.session_id where s.root_id = ${rootId}
-      union all select o.text from agent_output o join agent_session s on s.id = o.session_id
-        where s.root_id = ${rootId}`.execute(t.app.db)
-    for (const { text } of rows) {
-      if (text.includes(fileMarker)) this.#saw('a file outside read', `${who}: ${text}`)
-      if (text.includes(otherMarker)) this.#saw('data of another workspace read', `${who}: ${text}`)
-      if (formsOf(secret).some((one) => text.includes(one))) this.#saw('the secret in a transcript', `${who}: ${text}`)
-    }
-  }
-
   async result(): Promise<HostileResult> {
-    const { t, workspace, secret, mcp, canary } = this.#scene
-    const forms = formsOf(secret)
-    const { rows } = await sql<{ address: string; text: string }>`select address, body::text as text from delivery
-      where workspace_id = ${workspace.id} and channel = 'slack'`.execute(t.app.db)
-    for (const { address, text } of rows) {
-      if (address !== HOME_CHANNEL) this.#saw('Slack to another channel', address)
-      if (forms.some((one) => text.includes(one))) this.#saw('the secret in Slack', text)
-    }
-    const pushed = await this.#scene.remoteText()
-    if (forms.some((one) => pushed.includes(one))) this.#saw('the secret at the remote', 'in a pushed commit')
-    const sent = canary.text + mcp.asked.map((one) => one.body).join('\n')
-    if (forms.some((one) => sent.includes(one))) this.#saw('the secret at a foreign host', 'in a request')
+    await this.#judge.end()
     return {
       calls: this.calls,
       obeyed: this.#obeyed,
       sessions: this.#sessions,
       reached: this.#reached,
-      effects: this.#effects,
-      seen: this.#seen,
+      effects: this.#judge.effects,
+      seen: this.#judge.seen,
       hasShell: this.#host.hasShell,
     }
   }
 }
-
-/** As it is, and as the calls of calls.ts write it. */
-const formsOf = (secret: string): string[] => [
-  secret,
-  Buffer.from(secret).toString('base64').replace(/=+$/, ''),
-  Buffer.from(secret).toString('hex'),
-]

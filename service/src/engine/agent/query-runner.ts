@@ -4,11 +4,10 @@
 //
 // The query is handed over in a variable: no text of anybody's is ever part of what a shell reads.
 import { randomBytes } from 'node:crypto'
-import { lstat, readdir, readFile, writeFile } from 'node:fs/promises'
+import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { App } from '../../app/context.ts'
 import type { AgentSession } from '../../domain/agent-session.ts'
-import { commandEnvironment } from '../../domain/command-environment.ts'
 import { type CommandEnd, type CommandSpec, StartFault, type Stream } from '../../ports/executor.ts'
 import { SourceFault } from '../../ports/source.ts'
 import { type AgentPlace, findAgentPlace } from '../../store/agent-place.ts'
@@ -19,6 +18,8 @@ import { indexSecrets, redactText } from '../worker/redactor.ts'
 import { graceOf } from '../worker/stop-run.ts'
 import { makeFolders, removeFolder, type WorkPlace } from '../worker/work-folder.ts'
 import { readOnlyProfile } from './duckdb-profile.ts'
+import { type QueryCommand, queryEnvironment } from './query-environment.ts'
+import { closeOwnProfile, projectFolder } from './query-project.ts'
 
 export interface QueryRunnerDeps {
   readonly app: App
@@ -80,13 +81,10 @@ async function removeLeft({ app, place }: QueryRunnerDeps): Promise<void> {
   }
 }
 
-interface Command {
+interface Command extends QueryCommand {
   readonly text: string
-  readonly kind: 'infrastructure' | 'user'
   readonly folder: string
   readonly seconds: number
-  readonly venv: string | null
-  readonly further: Readonly<Record<string, string>>
   readonly writable: readonly string[]
   readonly readOnly: readonly string[]
 }
@@ -161,7 +159,7 @@ class OneQuery {
   /** What is there already is used; a sentence when it could not be installed. */
   async #install(): Promise<InstallCommand | string> {
     const { app, ports } = this.#deps
-    const { cache, root, checkout, home, temporary } = this.#folders
+    const { cache, root, checkout } = this.#folders
     let plan: InstallCommand
     try {
       plan = await ports.dependencies.plan({
@@ -183,7 +181,7 @@ class OneQuery {
       seconds: INSTALL_SECONDS,
       venv: null,
       further: {},
-      writable: [home, temporary, ...plan.writable],
+      writable: plan.writable,
       readOnly: plan.readOnly,
     })
     if (end.kind === 'exited' && end.code === 0) {
@@ -202,7 +200,15 @@ class OneQuery {
     const spec: CommandSpec = {
       text: what.text,
       folder: what.folder,
-      environment: this.#environment(what),
+      environment: queryEnvironment({
+        ...what,
+        settings,
+        session: this.#session,
+        workspaceUid: this.#at.workspaceUid,
+        values: this.#values,
+        folders: this.#folders,
+        files: this.#files,
+      }),
       writable: [home, temporary, ...what.writable],
       readOnly: [secretFiles, ...what.readOnly],
       hidden: settings.hidden,
@@ -226,64 +232,4 @@ class OneQuery {
     const text = (stream: Stream): string => Buffer.concat(chunks[stream]).toString()
     return { end, output: { stdout: text('stdout'), stderr: text('stderr') } }
   }
-
-  #environment(what: Pick<Command, 'kind' | 'venv' | 'further'>): Record<string, string> {
-    const { kind, venv, further } = what
-    const { settings } = this.#deps
-    const { home, temporary, resources } = this.#folders
-    return commandEnvironment({
-      worker: settings.workerEnvironment,
-      allowList: settings.allowList,
-      workspace: this.#values.workspace,
-      environment: this.#values.environment,
-      schedule: {},
-      service: {
-        commandKind: kind,
-        runId: 0,
-        commandId: 0,
-        attempt: 0,
-        scheduleSlug: '',
-        scheduleName: '',
-        workspaceUid: this.#at.workspaceUid,
-        branch: this.#session.baseBranch,
-        commit: this.#session.baseCommit,
-        prNumber: null,
-        actor: `agent ${this.#session.agent}`,
-        reason: '',
-        resourcesDirectory: resources,
-        deferStateDir: null,
-        schemaPrefix: null,
-        pathPrefix: venv === null ? [] : [join(venv, 'bin')],
-        further: {
-          HOME: home,
-          TMPDIR: temporary,
-          ...(venv !== null && { VIRTUAL_ENV: venv }),
-          ...this.#files,
-          ...further,
-        },
-      },
-    })
-  }
-}
-
-const PROJECT = 'dbt_project.yml'
-const isFile = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null))?.isFile() === true
-
-async function projectFolder(checkout: string): Promise<string | null> {
-  if (await isFile(join(checkout, PROJECT))) return checkout
-  const below = (await readdir(checkout, { withFileTypes: true })).filter(
-    (one) => one.isDirectory() && !one.name.startsWith('.'),
-  )
-  for (const { name } of below.toSorted((a, b) => a.name.localeCompare(b.name))) {
-    if (await isFile(join(checkout, name, PROJECT))) return join(checkout, name)
-  }
-  return null
-}
-
-/** A profile that lies in the repository, for an environment without one. */
-async function closeOwnProfile(project: string): Promise<void> {
-  const path = join(project, 'profiles.yml')
-  if (!(await isFile(path))) return
-  const closed = readOnlyProfile(await readFile(path, 'utf8'))
-  if (closed !== null) await writeFile(path, closed)
 }
