@@ -295,6 +295,15 @@ function canaries(sandbox: AgentSandbox, kind: SandboxKind): void {
   })
 }
 
+test('a host that can make namespaces has a sandbox: one that its probe refuses is a fault of ours', async () => {
+  const mapped = process.getuid?.() === 0 ? [] : ['--map-current-user']
+  const made = spawnSync('unshare', [...mapped, '--mount', '--net', '--pid', '--fork', '--mount-proc', 'true'])
+  if (made.status !== 0) return couldNotRun('namespaces for commands of agents', String(made.stderr ?? made.error))
+  const probed = await probe('namespaces')
+  assert.equal(probed.sandbox?.kind, 'namespaces', probed.why)
+  probed.close()
+})
+
 test('what is hidden stays hidden inside of a folder of the system', async (t) => {
   for (const kind of ['bubblewrap', 'namespaces'] as const) {
     const probed = await probe(kind, ['/usr/share', '/usr/include', '/etc/passwd'])
