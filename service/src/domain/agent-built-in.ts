@@ -35,6 +35,3 @@ export const BUILT_IN_AGENTS: readonly AgentDefinition[] = [
     ].join('\n'),
   },
 ]
-
-export const builtInAgent = (name: string): AgentDefinition | null =>
-  BUILT_IN_AGENTS.find((one) => one.name === name) ?? null
