@@ -3,12 +3,14 @@ import type { AgentList } from '../app/agent-definitions.ts'
 import { getAgentSession, getAgentSteps, listAgentSessions } from '../app/agent-queries.ts'
 import { sendAgentMessage, stopAgent, triggerAgent } from '../app/agent-sessions.ts'
 import { agentDeps } from '../compose/agents.ts'
+import type { Config } from '../config/schema.ts'
 import { AGENT_STATUSES, type AgentStatus } from '../domain/agent-session.ts'
 import { findingLine } from '../domain/schedule-file.ts'
 import { END_CODES, followSession, messageText, stepText } from './agents-follow.ts'
 import { registerPolicy } from './agents-policy.ts'
-import { inWorkspace } from './app.ts'
+import { inWorkspace, runningService } from './app.ts'
 import { addCommand, addNoun, arg, optionalArg, type Shell } from './command.ts'
+import { refusal } from './errors.ts'
 import { WORKSPACE, wholeNumber } from './options.ts'
 import { table } from './table.ts'
 
@@ -43,6 +45,12 @@ export function registerAgents(program: Command, shell: Shell): void {
   sessions(noun, shell)
   transcript(noun, shell)
   registerPolicy(noun, shell)
+}
+
+/** Nobody would work on it, and a service that is started now would wait for this command to end. */
+async function refuseWaitingAlone(config: Config): Promise<void> {
+  if (config.database.url !== undefined || (await runningService(config)) !== null) return
+  throw refusal(`No service works on ${config.data}: start one with yardmaster serve, or leave --wait out.`)
 }
 
 function list(noun: Command, shell: Shell): void {
@@ -94,6 +102,7 @@ function run(noun: Command, shell: Shell): void {
     },
     async ({ args, options, cli, io, json, load, print }) => {
       const loaded = load()
+      if (options.wait === true) await refuseWaitingAlone(loaded.config)
       return await inWorkspace(loaded, options.workspace, async (ctx) => {
         const started = await triggerAgent(ctx, agentDeps(loaded.config, ctx, cli.env), {
           agent: args[0] ?? null,
@@ -126,8 +135,10 @@ function send(noun: Command, shell: Shell): void {
       details: `For a day after the last message of either side. ${CODES}`,
       examples: ["yardmaster agents send 9xk39q9tyc68w5kz 'And the day before?' --wait"],
     },
-    async ({ args, options, io, json, load, print }) =>
-      await inWorkspace(load(), options.workspace, async (ctx) => {
+    async ({ args, options, io, json, load, print }) => {
+      const loaded = load()
+      if (options.wait === true) await refuseWaitingAlone(loaded.config)
+      return await inWorkspace(loaded, options.workspace, async (ctx) => {
         const sessionId = args[0]!
         const before = (await getAgentSteps(ctx, sessionId, { after: null, includeToolIo: false, maxChars: null })).at(
           -1,
@@ -137,7 +148,8 @@ function send(noun: Command, shell: Shell): void {
           return await followSession(ctx, sessionId, { io, json, print, after: before?.seq ?? 0 })
         print({ sessionId }, `Session ${sessionId} has the message.\n`)
         return undefined
-      }),
+      })
+    },
   )
     .option(...WORKSPACE)
     .option(...WAIT)
