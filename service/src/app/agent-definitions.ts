@@ -59,8 +59,11 @@ export interface AgentDefinitions {
   find(ctx: Context, name: string, signal: AbortSignal): Promise<FoundAgent>
 }
 
-/** Whoever starts an agent has perhaps just pushed its file: the host is asked. A list may be a little old. */
-const FIND = { mayBeMs: 0, patienceMs: 15_000 }
+/**
+ * Whoever starts an agent has perhaps just pushed its file: the host is asked. A list may be a little old. Both end before
+ * a request is given up (10 s): a trigger that was given up would start its session all the same.
+ */
+const FIND = { mayBeMs: 0, patienceMs: 8000 }
 const LIST = { mayBeMs: 10_000, patienceMs: 8000 }
 
 interface Read {
