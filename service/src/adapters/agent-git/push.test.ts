@@ -82,8 +82,12 @@ for (const transport of ['local path', 'https', 'ssh'] as const) {
       const second = await git.commit(checkout, { message: 'Two', author: AUTHOR, paths: null }, never)
       assert.deepEqual(await push(), { kind: 'pushed', commit: second?.commit })
       assert.equal(await at('main'), main)
-      for (const branch of ['main', 'agent/b1b2c3d4e5f6a7b8/work'])
-        await assert.rejects(git.push(checkout, { repository, session: SESSION, branch }, never), SourceFault)
+      for (const branch of ['main', 'agent/b1b2c3d4e5f6a7b8/work']) {
+        await git.read(checkout, ['update-ref', `refs/heads/${branch}`, 'HEAD'], never)
+        const pushing = git.push(checkout, { repository, session: SESSION, branch }, never)
+        await assert.rejects(pushing, /can only push branches that begin with agent\//)
+      }
+      assert.equal(await at('agent/b1b2c3d4e5f6a7b8/work'), '')
       assert.equal(await at('main'), main)
       if (host.secret !== null) {
         const calls = (await host.calls()).join('\n')
