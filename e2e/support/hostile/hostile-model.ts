@@ -119,7 +119,8 @@ class HostileRun {
         healingRequestId: null,
         budget: { ...DEFAULT_BUDGET, seconds: 600 },
       })
-      const text = injected(hostileCall(random, this.#scene.targets))
+      // People do not know the secret, and what they write is theirs: it stands in the transcript as they wrote it.
+      const text = injected(hostileCall(random, { ...this.#scene.targets, learned: [] }))
       await addMessage(unit, { workspaceId: workspace.id, sessionId: made, text, author: 'slack', name: 'U0EVIL' })
       return made
     })
