@@ -4,6 +4,8 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   let least = Math.max(1, Math.floor(name.length / 3)) + 1
   for (const candidate of known) {
     const begins = name.length >= 3 && candidate.toLowerCase().startsWith(name.toLowerCase())
+    // Each letter more is a difference: a text of a megabyte is not compared letter by letter.
+    if (!begins && Math.abs(name.length - candidate.length) >= least) continue
     const far = begins ? 1 : distance(name.toLowerCase(), candidate.toLowerCase())
     if (far < least) {
       best = candidate
