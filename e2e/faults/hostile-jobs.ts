@@ -152,15 +152,22 @@ for (const [what, { command, reason }] of Object.entries(HOSTILE)) {
 
 // What a command is given, seen by the command itself.
 const looked = await client.ended(
-  await client.trigger(modest, { commands: ['ulimit -n; cat /proc/self/oom_score_adj; ulimit -c; nice'] }),
+  await client.trigger(modest, {
+    commands: ['ulimit -n; cat /proc/self/oom_score_adj; ulimit -c; nice; cut -d" " -f3 /proc/self/autogroup'],
+  }),
 )
-const [files, oom, core, niceness] = looked.commands[2].stdout.trim().split('\n').map(Number)
+const [files, oom, core, niceness, session] = looked.commands[2].stdout.trim().split('\n').map(Number)
 const hard = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])
 lines.push(
   ['descriptors that a command may have', files!, (n) => n <= 65_536 && n <= hard],
   ['what the kernel adds when it looks for memory to take', oom!, (n) => n > 0],
   ['bytes of a core file', core!, (n) => n === 0],
   ['niceness of a command', niceness!, (n) => n > 0],
+  [
+    '  and of its session, where the kernel shares out by those',
+    session ?? Number.NaN,
+    (n) => n > 0 || Number.isNaN(n),
+  ],
 )
 lines.push([
   'the service is the same process, and answers',

@@ -1,5 +1,5 @@
 // The process: where the arguments, the environment and the streams come from, and where its exit code goes.
-import { keepYoungGenerationSmall } from './adapters/young-generation.ts'
+import { keepYoungGenerationSmall } from './adapters/memory-relief.ts'
 
 if (process.argv.slice(2).includes('worker')) keepYoungGenerationSmall()
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { TestApp } from '../../test/support/app.ts'
 import { testApp } from '../../test/support/app.ts'
@@ -13,6 +14,7 @@ import { openFilesystemBlobs } from '../adapters/blob/filesystem.ts'
 import { AppError } from '../domain/errors.ts'
 import { linkName } from '../domain/signed-link.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
+import { inTransaction } from '../store/database.ts'
 import { Vault } from '../store/vault.ts'
 import { keepFile, listArtifacts, openSignedFile, resourceUrl } from './artifacts.ts'
 
@@ -159,6 +161,24 @@ test('nothing is kept for a run that the worker does not hold any more', async (
   await of.end()
   assert.equal(await keepFile(t.app.db, blobs, of.owner(commandId), file, unhurried), 'lost')
   assert.deepEqual(await listArtifacts(of.ctx, { runId: of.runId }), [])
+})
+
+test('nothing is kept for a run that is being taken away at that moment', async () => {
+  const of = await heldRun(t)
+  const commandId = await of.command()
+  const file = { path: 'late', listed: true, open: async () => Readable.from([Buffer.from('late')]) }
+  let result: Promise<unknown> | undefined
+  await inTransaction(t.app.db, async (tx) => {
+    await sql`update run set attempt = attempt + 1 where id = ${of.runId}`.execute(tx)
+    result = keepFile(t.app.db, blobs, of.owner(commandId), file, unhurried)
+    const waits = async () =>
+      (
+        await sql`select 1 from pg_stat_activity where query like '/* artifact_insert */%' and wait_event_type = 'Lock'
+        and datname = current_database()`.execute(t.app.db)
+      ).rows.length > 0
+    while (!(await waits())) await Promise.race([result, turn()])
+  })
+  assert.equal(await result, 'lost')
 })
 
 test('bytes that were taken away while their file was being kept are put there again', async () => {

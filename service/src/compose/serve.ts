@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { createMailer } from '../adapters/mail/mailer.ts'
+import { giveBackAfterStart } from '../adapters/memory-relief.ts'
 import { createDeliveryMetrics } from '../api/http/delivery-metrics.ts'
 import { stopServer } from '../api/server.ts'
 import type { PushedBranch } from '../app/git-hooks.ts'
@@ -138,6 +139,7 @@ export async function startService(config: Config, options: ServeOptions): Promi
         drainMs,
       })
     }
+    giveBackAfterStart()
     const startedAt = opened.app.clock.now().toISOString()
     await writeServiceFile(config.data, { pid: process.pid, startedAt, url, version: VERSION })
     let stopped: Promise<void> | undefined

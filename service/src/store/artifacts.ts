@@ -107,7 +107,7 @@ export async function insert(
     select r.workspace_id, r.id, c.id, ${file.path}, ${file.size}::bigint, ${file.sha256}, ${file.listed}::boolean
     from run r join command c on c.run_id = r.id
     where r.id = ${of.runId} and r.workspace_id = ${of.workspaceId} and r.attempt = ${of.attempt}
-      and r.state in ('starting', 'running', 'ending') and c.id = ${of.commandId}
+      and r.state in ('starting', 'running', 'ending') and c.id = ${of.commandId} for share of r
     on conflict (command_id, path) do update
       set size = excluded.size, sha256 = excluded.sha256, listed = excluded.listed, removed_at = null
     returning id`.execute(db)

@@ -33,6 +33,7 @@ export async function insert(db: Db, of: ArtifactOwner, nodes: readonly NewDbtRe
         "resourceType" text, name text, path text, relation text)
       where r.id = ${of.runId} and r.workspace_id = ${of.workspaceId} and r.attempt = ${of.attempt}
         and r.state in ('starting', 'running', 'ending') and c.id = ${of.commandId}
+      for share of r
       on conflict (command_id, unique_id) do update set status = excluded.status, message = excluded.message,
         started_at = excluded.started_at, seconds = excluded.seconds, failures = excluded.failures,
         resource_type = excluded.resource_type, name = excluded.name, path = excluded.path,

@@ -70,8 +70,11 @@ export interface Preparation {
 export const READY = 'ready\n'
 export const STARTED = 'started\n'
 
-/** The service and its database come first on a busy machine. */
-const NICENESS = '5'
+/**
+ * The service and its database come first on a busy machine. Where the kernel shares the processors out by session, as
+ * most do (autogroup), niceness counts only within one, and the session has one of its own.
+ */
+const NICENESS = '10'
 /** Of 1,000, which would be: before anybody else. */
 const FIRST_TO_GO = 500
 /** Enough for any job, and the cost of a million descriptors is the kernel's. */
@@ -150,6 +153,7 @@ function hostLines({ user }: Stage, { joins, owned }: Preparation): string[] {
     ...joins.map((file) => `echo 0 > ${quote(file)}`),
     // Where no limit holds and the machine runs out of memory, a command is to go and not the service or its database.
     `{ echo ${FIRST_TO_GO} > /proc/self/oom_score_adj; } 2>/dev/null || :`,
+    `{ echo ${NICENESS} > /proc/self/autogroup; } 2>/dev/null || :`,
     // Before the view: what is read-only inside of a folder could not be handed over after.
     ...chown,
   ]

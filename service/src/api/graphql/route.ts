@@ -14,6 +14,7 @@ import { hashOf, readBody, readIdempotencyKey } from './body.ts'
 import { createDocuments, type Documents, type Prepared, type Read, ValidationFailed } from './documents.ts'
 import { Execution, type OperationOutcome } from './execution.ts'
 import { passGate, unauthenticated } from './gate.ts'
+import { createLane } from './lane.ts'
 import { LIMITS } from './limits.ts'
 import { countRows } from './rows.ts'
 import { createStreams, type Streams } from './stream.ts'
@@ -39,6 +40,9 @@ export const GRAPHQL_PATHS = ['/graphql', '/api/v1/:any/graphql']
 
 const MANY_ROWS = 1_000
 const LARGE_ANSWER = 256 * 1024
+/** These hold the output of commands. */
+const LARGE_FIELDS: ReadonlySet<string> = new Set(['boltCommandLogs', 'boltCommand', 'boltRunStatus'])
+const LARGE_AT_ONCE = 1
 
 // Other types never reach the parser: a page elsewhere cannot send this one without asking first (CSRF).
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i
@@ -79,6 +83,7 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>, streams: 
   const documents = createDocuments(schema, options.now)
   const mutations = schema.getMutationType()?.getFields() ?? {}
   const observe = options.observe ?? (() => {})
+  const lane = createLane(LARGE_AT_ONCE)
 
   return async (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const request: RequestFacts = { id: http.id, address: http.ip, userAgent: http.headers['user-agent'] ?? '' }
@@ -134,11 +139,14 @@ function createHandler<Context>(options: GraphQLRouteOptions<Context>, streams: 
         passGate(prepared, await options.gatekeeper.authenticate(credentials, uid, request))
       return await stream(prepared, variables, execution, { identity, request, admit })
     }
-    const result = await execution.run(documents, prepared, { variables, rows })
-    await deniedWithin(result, prepared, identity, request)
-    // Ten thousand rows take tens of milliseconds to execute, and as long to write down: others come between the two.
-    if (rows >= MANY_ROWS) await setImmediate()
-    return executionAnswer(result, request.id, options)
+    const execute = async (): Promise<Answer> => {
+      const result = await execution.run(documents, prepared, { variables, rows })
+      await deniedWithin(result, prepared, identity, request)
+      // Ten thousand rows take tens of milliseconds to execute, and as long to write down: others come between the two.
+      if (rows >= MANY_ROWS) await setImmediate()
+      return executionAnswer(result, request.id, options)
+    }
+    return prepared.rootFields.some(({ name }) => LARGE_FIELDS.has(name)) ? await lane.run(execute) : await execute()
   }
 
   async function stream(
