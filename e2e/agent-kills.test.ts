@@ -9,5 +9,6 @@ test('sessions whose workers are killed come to their ends with each effect once
   const report = await agentStorm({ kills: 4, workers: 2, atOnce: 4, random: seeded(seed), say: () => {} })
   assert.deepEqual(report.faults, [], `seed ${seed}`)
   assert.equal(report.completed + report.failed, report.sessions)
+  assert.ok(report.completed > report.sessions / 2, `${report.completed} of ${report.sessions} came to their effects`)
   assert.ok(report.retaken > 0, `no kill hit a session, seed ${seed}`)
 })

@@ -42,6 +42,10 @@ slack:
   channel: "#data"
 `
 
+const PROGRESS = "'assistant', 'tool_start', 'tool_end'"
+/** What the service says of a session that lost its worker too often at one record; nothing else may fail one here. */
+const LOST = /^Its worker was lost \d+ times at the same step/
+
 interface Step {
   readonly tool: string
   readonly input: object
@@ -195,21 +199,25 @@ export async function agentStorm(of: {
       )
     )[0]!.n
 
+  const written = async (): Promise<number> =>
+    (await rows<{ n: number }>(`select count(*)::int as n from yardmaster.agent_event where kind in (${PROGRESS})`))[0]!
+      .n
+
   for (let kill = 1; kill <= of.kills; kill++) {
     for (let going = await open(); going < of.atOnce; going++) await trigger()
-    await pause(random.between(50, 1200))
+    // By what was written, not by time: on a slow machine kills would otherwise only ever hit the beginning.
+    const enough = (await written()) + random.between(1, 15)
+    await client.until(async () => (await written()) >= enough || (await open()) === 0, 300_000)
+    await pause(random.between(0, 150))
     const up = workers.flatMap((one, slot) => (isUp(one) ? [slot] : []))
-    if (up.length === 0) {
-      await client.until(async () => workers.some(isUp), 120_000)
-      kill--
-      continue
-    }
     const slot = random.pick(up)
     workers[slot]!.signal('SIGKILL')
     await workers[slot]!.exited
     // Now and then the host is gone for good, with everything on it.
     if (random.chance(0.3)) await rm(join(folders[slot]!, 'data', 'agents'), { recursive: true, force: true })
     workers[slot] = await begin(slot)
+    // Somebody is there to go on.
+    await client.until(async () => workers.some(isUp), 300_000)
     if (kill % 10 === 0) of.say(`${kill} kills, ${ids.length} sessions`)
   }
   await client.until(async () => (await open()) === 0, 300_000).catch((error: unknown) => faults.push(String(error)))
@@ -247,7 +255,7 @@ export async function agentStorm(of: {
     const isDone = session.status === 'completed'
     const own = events.filter((one) => one.session === id)
     const fault = (text: string): void => void faults.push(`${id} (${tag}, ${session.status}): ${text}`)
-    if (!['completed', 'failed'].includes(session.status)) fault(session.reason)
+    if (!isDone && !(session.status === 'failed' && LOST.test(session.reason))) fault(session.reason)
     for (const [n, one] of own.entries()) {
       if (one.seq !== n + 1) fault(`record ${one.seq} is out of place`)
       if (n > 0 && BigInt(one.ts) <= BigInt(own[n - 1]!.ts)) fault(`the time of record ${one.seq} does not grow`)
