@@ -230,6 +230,40 @@ test('one that is working is stopped: at once, for good, and existing clients ar
   await client.ask('mutation { removeModelFamily(name: "silent") { ok } }')
 })
 
+test('both kinds of credentials work at the path of existing clients, and each is told in its own words', async () => {
+  const pair = await client.ask(
+    `mutation { createApiKey(key: { name: "pair", kind: PAIR, workspaceUid: "${service.workspaceUid}" }) { key secret } }`,
+  )
+  const ways = [
+    {
+      role: 'agent',
+      headers: { authorization: `Bearer ${await existingClientKey()}`, 'x-service-workspace': service.workspaceUid },
+    },
+    { role: 'assistant', headers: { 'x-api-key': pair.key as string, 'x-api-secret': pair.secret as string } },
+  ]
+  for (const { role, headers } of ways) {
+    const post = async (query: string) => {
+      const response = await fetch(`${service.url}/api/v1/anything/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query }),
+      })
+      return ((await response.json()) as { data: Record<string, unknown> }).data
+    }
+    const started = await post(
+      'mutation { triggerDinoaiAgentRun(message: "Is there `hello.sh`?") { status agentSessionId } }',
+    )
+    const { status, agentSessionId } = started.triggerDinoaiAgentRun as { status: string; agentSessionId: string }
+    assert.equal(status, 'queued')
+    const messages = await client.until(async () => {
+      const asked = `{ dinoaiAgentRun(agentSessionId: "${agentSessionId}") { status messages { role } } }`
+      const run = (await post(asked)).dinoaiAgentRun as { status: string; messages: { role: string }[] }
+      return run.status === 'COMPLETED' && run.messages
+    }, 90_000)
+    assert.deepEqual([...new Set(messages.map((one) => one.role))], ['user', role])
+  }
+})
+
 test('sessions are listed by agent, status and parent, newest first', async () => {
   const list = (filter: string) =>
     client.ask(`{ listDinoaiAgentSessions(filter: ${filter}, limit: 50) { totalCount
