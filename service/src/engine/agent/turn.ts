@@ -29,6 +29,7 @@ import { TurnFault } from './open-session.ts'
 import type { SessionTools, TurnPorts, TurnSettings } from './ports.ts'
 import { decideCall, runTool, traitsFor } from './run-call.ts'
 import type { ToolResult } from './tools/tool.ts'
+import { type End, endOf, failedBy, STOPPED } from './turn-ends.ts'
 
 export type TurnEnd =
   /** The turn is over. */
@@ -55,11 +56,7 @@ export interface TurnDeps {
 
 const MOST_CALLS = 50
 const MOST_TEXT = 200_000
-/** Answers without a word or a call in a row; a model that has nothing to say is asked again before that. */
-const MOST_EMPTY = 3
 const KEEP_TRIES = 3
-
-type End = { readonly status: 'completed' | 'failed' | 'stopped'; readonly reason: string }
 
 export class Turn {
   readonly #app: App
@@ -267,7 +264,7 @@ export class Turn {
     }))
     const text = shortened(clean.text(answer.text), MOST_TEXT)
     const body = { kind: 'assistant', text, calls, usage: usageOf(model, answer), model: model.name, seen } as const
-    const final = calls.length > 0 ? null : this.#endOf(answer, text)
+    const final = calls.length > 0 ? null : endOf(answer, this.#journal.events)
     let isOver = false
     await this.#journal.transact(body, async (unit) => {
       if (final !== null) await sessions.lockTree(unit.db, this.#session.workspaceId, this.#session)
@@ -277,22 +274,7 @@ export class Turn {
     })
     return isOver
   }
-
-  /** Null: it is to be asked again. */
-  #endOf(answer: ModelAnswer, text: string): End | null {
-    if (answer.end === 'refused') return failedBy('Its model refused to answer.')
-    if (text.trim() !== '') return { status: 'completed', reason: '' }
-    const answers = this.#journal.events.filter((event) => event.kind === 'assistant')
-    const before = answers.slice(1 - MOST_EMPTY)
-    const isMute =
-      before.length === MOST_EMPTY - 1 && before.every((one) => one.text.trim() === '' && one.calls.length === 0)
-    return isMute ? failedBy('Its model gave no answer.') : null
-  }
 }
-
-const failedBy = (reason: string): End => ({ status: 'failed', reason })
-
-const STOPPED: End = { status: 'stopped', reason: '' }
 
 /** What became of a turn whose work was given up for this reason. */
 export async function settle(turn: Turn, error: unknown, signal: AbortSignal): Promise<TurnEnd> {
