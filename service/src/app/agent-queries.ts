@@ -67,8 +67,10 @@ export async function getAgentSteps(ctx: Context, id: string, query: StepsQuery)
   return stepsOf(await readJournal(ctx, id), { after: after ?? 0, includeToolIo, maxChars })
 }
 
-export const getStartupSteps = async (ctx: Context, id: string): Promise<AgentStep[]> =>
-  startupStepsOf(await readJournal(ctx, id))
+export async function getStartupSteps(ctx: Context, id: string): Promise<AgentStep[]> {
+  await find(ctx, id)
+  return startupStepsOf(await events.listNotes(ctx.db, workspaceOf(ctx).id, id))
+}
 
 /** The whole result of a call, as it was before it was shortened for the model. */
 export async function getAgentOutput(ctx: Context, id: string, call: string): Promise<{ text: string }> {

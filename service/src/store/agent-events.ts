@@ -91,12 +91,21 @@ function totals(bodies: readonly AgentEventBody[]) {
   }
 }
 
+interface EventRow {
+  readonly seq: number
+  readonly ts: number
+  readonly turn: number
+  readonly kind: string
+  readonly body: object
+}
+
+const eventOf = ({ body, ...row }: EventRow): AgentEvent => ({ ...body, ...row }) as AgentEvent
+
 /** In order. `after`: only what came after that record. */
 export async function list(db: Db, workspaceId: number, sessionId: string, after = 0): Promise<AgentEvent[]> {
-  const { rows } = await sql<{ seq: number; ts: number; turn: number; kind: string; body: object }>`
-    /* agent_event_list */ select seq, ts, turn, kind, body from agent_event
+  const { rows } = await sql<EventRow>`/* agent_event_list */ select seq, ts, turn, kind, body from agent_event
     where workspace_id = ${workspaceId} and session_id = ${sessionId} and seq > ${after} order by seq`.execute(db)
-  return rows.map(({ seq, ts, turn, kind, body }) => ({ ...body, kind, seq, ts, turn }) as AgentEvent)
+  return rows.map(eventOf)
 }
 
 /** What either side said, in order, without what tools read and wrote: this is asked for again and again. */
@@ -109,6 +118,13 @@ export async function listSaid(
     select kind, ts, body ->> 'text' as text from agent_event where workspace_id = ${workspaceId}
       and session_id = ${sessionId} and kind in ('user_message', 'assistant') order by seq`.execute(db)
   return rows
+}
+
+/** The notes alone, which are few: they are asked for with the messages. */
+export async function listNotes(db: Db, workspaceId: number, sessionId: string): Promise<AgentEvent[]> {
+  const { rows } = await sql<EventRow>`/* agent_event_notes */ select seq, ts, turn, kind, body from agent_event
+    where workspace_id = ${workspaceId} and session_id = ${sessionId} and kind = 'note' order by seq`.execute(db)
+  return rows.map(eventOf)
 }
 
 /** Under the lock: whether a call of the session has its child's answer. */
