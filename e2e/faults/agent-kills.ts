@@ -33,7 +33,7 @@ summary(`sessions of agents whose workers are killed, seed ${seed}`, clock, [
   ['kills', report.kills, (count) => count === kills],
   ['sessions', report.sessions, isSome],
   // Where hardly any comes to its effects, nothing is proved.
-  ['  that were completed', report.completed, (count) => count >= report.sessions * 0.8],
+  ['  that were completed', report.completed, (count) => count >= report.sessions / 2],
   ['  that failed, lost three times at one record', report.failed],
   ['  that another worker went on with', report.retaken, isSome],
   ['calls whose effect was in doubt, and told so', report.inDoubt],

@@ -131,7 +131,7 @@ export async function agentStorm(of: {
   for (let kill = 1; kill <= of.kills; kill++) {
     for (let going = await open(); going < of.atOnce; going++) await trigger()
     // By what was written, not by time: on a slow machine kills would otherwise only ever hit the beginning.
-    const enough = (await written()) + random.between(1, 15)
+    const enough = (await written()) + random.between(5, 40)
     await client.until(async () => (await written()) >= enough || (await open()) === 0, 300_000)
     await pause(random.between(0, 150))
     const up = workers.flatMap((one, slot) => (isUp(one) ? [slot] : []))
