@@ -297,7 +297,12 @@ test('the texts of an agent go to the thread of its trigger, in order, each once
   await events.append(a.t.app.db, await a.take(silent), [answer('Hi.')])
   await a.end(silent, 'completed')
   assert.equal((await deliveriesOf(silent)).length, 0, 'nothing is set up')
-  await createIntegration(a.ctx, { kind: 'slack', name: '', settings: {}, secrets: { token: 'xoxb-1234567890-abcdef' } })
+  await createIntegration(a.ctx, {
+    kind: 'slack',
+    name: '',
+    settings: {},
+    secrets: { token: 'xoxb-1234567890-abcdef' },
+  })
   const id = await a.trigger({ message: 'Hello', slack: { channel: 'C1', threadTs: '1.5' } })
   const hold = await a.take(id)
   const session = await a.session(id)

@@ -52,8 +52,7 @@ test('names, addresses, tools and headers that cannot be are refused', async () 
     await assert.rejects(setMcpServer(ctx, { name: 'docs', url }), /^AppError: url:/)
   await assert.rejects(setMcpServer(ctx, { name: 'docs', url: URL, tools: ['a b'] }), /tools:/)
   const wrong: Record<string, string>[] = [{ Host: 'x' }, { 'a b': 'x' }, { a: 'x\ny' }, { a: '' }]
-  for (const headers of wrong)
-    await assert.rejects(setMcpServer(ctx, { name: 'docs', url: URL, headers }), /headers/)
+  for (const headers of wrong) await assert.rejects(setMcpServer(ctx, { name: 'docs', url: URL, headers }), /headers/)
   await assert.rejects(removeMcpServer(ctx, 'docs'), /No MCP server/)
 })
 

@@ -177,10 +177,7 @@ export interface DyingApp extends App {
 }
 
 /** As a process that is killed before, or after, its n-th transaction: nothing reaches the database from then on. */
-export function dying(
-  app: App,
-  at: { readonly n: number; readonly when: 'before' | 'after' },
-): DyingApp {
+export function dying(app: App, at: { readonly n: number; readonly when: 'before' | 'after' }): DyingApp {
   const state = { count: 0, died: false }
   const execute = async (work: (tx: never) => Promise<unknown>): Promise<unknown> => {
     if (state.died) throw new Crash()
