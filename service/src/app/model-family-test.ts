@@ -36,13 +36,18 @@ const QUESTION: ModelRequest = {
   ],
 }
 
-export async function testModelFamily(ctx: Context, models: Models, text: string): Promise<ModelTest> {
+export async function testModelFamily(
+  ctx: Context,
+  models: Models,
+  text: string,
+  patienceMs = PATIENCE_MS,
+): Promise<ModelTest> {
   const workspace = workspaceOf(ctx)
   const name = text.trim().toLowerCase()
   if (name !== SCRIPTED_FAMILY && (await families.find(ctx.db, workspace.id, name)) === null) {
     throw notFound(`No model family ${quoted(text)} in this workspace.`)
   }
-  const tested = await testModel(await models.open(workspace.id, name))
+  const tested = await testModel(await models.open(workspace.id, name), patienceMs)
   await mutate(ctx, async (unit) => unit.record('model_family_tested', { family: name, ok: tested.ok }))
   return tested
 }

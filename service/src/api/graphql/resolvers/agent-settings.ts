@@ -23,6 +23,9 @@ import type {
 const limitOf = (given: number | null | undefined): number | null | undefined =>
   given === 0 ? null : (given ?? undefined)
 
+/** Before the request is given up, which is after ten seconds; the command line waits longer. */
+const TEST_MS = 8000
+
 export const agentSettingResolvers = ({ models }: AgentDeps) => ({
   async listModelFamilies(ctx: Context): Promise<ModelFamilies> {
     return { ok: true, families: (await families.listModelFamilies(ctx)).map(presentModelFamily) }
@@ -43,7 +46,7 @@ export const agentSettingResolvers = ({ models }: AgentDeps) => ({
     return { ok: true }
   },
   async testModelFamily(ctx: Context, args: MutationTestModelFamilyArgs): Promise<ModelFamilyTest> {
-    return await families.testModelFamily(ctx, models, args.name)
+    return await families.testModelFamily(ctx, models, args.name, TEST_MS)
   },
   async agentPolicy(ctx: Context): Promise<AgentPolicy> {
     return presentPolicy(await getAgentPolicy(ctx))
