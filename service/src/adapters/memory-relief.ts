@@ -1,11 +1,11 @@
 // Giving memory back. V8 keeps garbage for as long as there is room by its own measure: it counts objects, and what this
 // service handles in bulk is bytes and long texts, of which few objects hold much. So we say when:
 //
-//   - A worker ships the output of commands. It keeps the young generation at its first size, and has it cleared
-//     whenever a few megabytes have gone to the database. (With the usual room 60 MB that nobody needed were seen.)
-//   - A server is done with everything that starting took: 30 MB of 140 go back at once.
-//   - A server clears up after each large answer. What several of them were made of is old by then, and V8 lets as much
-//     of that gather as is in use (five readers of a log: 330 MB); so everything is cleared once much has gathered.
+//   - A worker keeps the young generation at its first size. (With the usual room 60 MB that nobody needed were seen.)
+//   - Whoever has started is done with everything that starting took: 30 MB of a server's 140 go back at once.
+//   - A worker clears up whenever a few megabytes of output have gone to the database, a server after each large answer.
+//     What several of them were made of is old by then, and V8 lets as much of that gather as is in use (a server with
+//     five readers of a log: 330 MB); so everything is cleared once much has gathered.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -31,26 +31,21 @@ export function keepYoungGenerationSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Takes less than a millisecond where little is alive. */
-export function clearYoungGeneration(): void {
-  collector()({ type: 'minor', execution: 'sync' })
-}
-
 const inUse = (): number => {
   const { used_heap_size, external_memory } = getHeapStatistics()
   return used_heap_size + external_memory
 }
 
-/** A tenth of a second, once, before anybody is served. */
+/** A tenth of a second, once, before there is work. */
 export function giveBackAfterStart(): void {
   collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 /** Beside what is in use after the last clearing of everything. */
-const MUCH = 12 * 1024 * 1024
+const MUCH = 16 * 1024 * 1024
 
-/** For after each large answer: a millisecond, or 30 ms when everything is cleared. */
-export function clearingAfterLargeAnswers(): () => void {
+/** For after each large piece of work: a millisecond, or 30 ms when everything is cleared. */
+export function clearing(): () => void {
   let kept = inUse()
   return () => {
     const isMuch = inUse() > kept + MUCH

@@ -41,7 +41,7 @@ export async function readBatch(db: Db, command: CommandRef, text: string | null
   const cursor = parseCursor(text)
   const state = await get(db, command)
   refusePastEnd(state, cursor)
-  const batch = (await fillFrom(db, state, cursor, FIRST_LOOK)) ?? (await fillFrom(db, state, cursor, WINDOW_BYTES))!
+  const batch = await fill(db, state, cursor)
   return {
     lines: STREAMS.flatMap((stream) => batch[stream].map((line) => ({ stream, line }))),
     cursor: formatCursor(batch.next),
@@ -57,8 +57,20 @@ function refusePastEnd(state: LogState, cursor: LogCursor): void {
 
 /** A thousand lines of ordinary output are a tenth of what a batch may hold: so little is looked at first. */
 const FIRST_LOOK = 128 * 1024
+/** While both streams have much, each gets half of a batch. */
+const HALF = WINDOW_BYTES / 2
 
-/** Null when a batch might hold more than was looked at. */
+async function fill(db: Db, state: LogState, cursor: LogCursor): Promise<FilledBatch> {
+  const first = await fillFrom(db, state, cursor, FIRST_LOOK)
+  if (first !== null) return first
+  if (STREAMS.every((stream) => state[stream] - cursor[stream] >= HALF)) {
+    const halves = await fillFrom(db, state, cursor, HALF)
+    if (halves !== null) return halves
+  }
+  return (await fillFrom(db, state, cursor, WINDOW_BYTES))!
+}
+
+/** Null when a batch might hold much more than was looked at. */
 async function fillFrom(db: Db, state: LogState, cursor: LogCursor, window: number): Promise<FilledBatch | null> {
   const { day } = state
   const [stdout, stderr] =
@@ -71,7 +83,9 @@ async function fillFrom(db: Db, state: LogState, cursor: LogCursor, window: numb
   const batch = fillBatch(state, cursor, { stdout: stdout!, stderr: stderr! }, { ...BATCH, window })
   const all = STREAMS.every((stream) => cursor[stream] + window >= state[stream])
   const full = batch.stdout.length + batch.stderr.length >= BATCH_LINES
-  return all || full || window >= WINDOW_BYTES ? batch : null
+  // A line that is longer than half of a batch needs to be looked at whole.
+  const halves = window >= HALF && batch.stdout.length > 0 && batch.stderr.length > 0
+  return all || full || halves || window >= WINDOW_BYTES ? batch : null
 }
 
 const windowOf = (state: LogState, day: string, stream: LogStream, from: number, to: number): LogWindow => ({

@@ -1,7 +1,7 @@
 // Every route of the service, over what is open and not yet listening.
 import type { FastifyInstance } from 'fastify'
 import type { Metric } from 'prom-client'
-import { clearingAfterLargeAnswers } from '../adapters/memory-relief.ts'
+import { clearing } from '../adapters/memory-relief.ts'
 import { oidcProvider } from '../adapters/oidc.ts'
 import { ownOriginsOf, workspaceHeaderNames } from '../api/auth.ts'
 import type { Call, Denial } from '../api/edge.ts'
@@ -86,7 +86,7 @@ export async function createHttp(
       contextFor: (call) => contextOf(app, call),
       onDenied: (denial) => recordDenial(refusals, denial),
       observe: metrics.operation,
-      relieve: clearingAfterLargeAnswers(),
+      relieve: clearing(),
       isUnavailable,
       log: app.log,
     })

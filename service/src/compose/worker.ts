@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { hostProcesses } from '../adapters/host-processes.ts'
-import { clearYoungGeneration } from '../adapters/memory-relief.ts'
+import { clearing } from '../adapters/memory-relief.ts'
 import { type GitSourceOptions, gitSource } from '../adapters/source/git.ts'
 import type { App } from '../app/context.ts'
 import type { Config } from '../config/schema.ts'
@@ -69,6 +69,7 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
   const { app } = opened
   const { environment, blobs } = options
   const { executor, user, close } = await openExecutor(config, environment, app.log)
+  const relieve = clearing()
   const ports: RunPorts = {
     source: openSource(config, app, environment),
     executor,
@@ -78,7 +79,7 @@ export async function startRunWorker(config: Config, opened: Opened, options: Ru
         secrets,
         signal: lost,
         capBytes: config.commands.outputMib * MIB,
-        relieve: clearYoungGeneration,
+        relieve,
       }),
     files: runFiles(app, blobs),
     extras: runExtras(app.db, blobs),

@@ -66,18 +66,21 @@ export async function readWindows(db: Db, windows: readonly LogWindow[]): Promis
   const wanted = windows.map((window, number) => ({ ...window, number })).filter((one) => one.to > one.from)
   if (wanted.length === 0) return windows.map(() => Buffer.alloc(0))
   // One branch per window, with its day as a constant: only that partition is looked at. Of the chunks at the edges only
-  // the part that is wanted is read and sent.
+  // the part that is wanted is read and sent. As base64, which is a third less than the form that bytes come in.
   const branches = wanted.map((one) => {
     const [from, to] = [sql`${one.from}::bigint`, sql`${one.to}::bigint`]
     return sql`select ${sql.lit(one.number)} as number, greatest(start, ${from}) as start,
-        substring(bytes from (greatest(start, ${from}) - start + 1)::integer
-          for (least(start + length, ${to}) - greatest(start, ${from}))::integer) as bytes from log_chunk
+        encode(substring(bytes from (greatest(start, ${from}) - start + 1)::integer
+          for (least(start + length, ${to}) - greatest(start, ${from}))::integer), 'base64') as text from log_chunk
       where day = ${one.day}::date and command_id = ${one.commandId} and stream = ${sql.lit(NUMBER[one.stream])}
         and start > ${one.from - CHUNK_BYTES} and start < ${to} and start + length > ${from}`
   })
-  const { rows } = await sql<{ number: number; start: number; bytes: Buffer }>`
+  const { rows } = await sql<{ number: number; start: number; text: string }>`
     /* log_read */ ${sql.join(branches, sql` union all `)} order by 1, 2`.execute(db)
-  const chunks = Map.groupBy(rows, (row) => row.number)
+  const chunks = Map.groupBy(
+    rows.map(({ number, start, text }) => ({ number, start, bytes: Buffer.from(text, 'base64') })),
+    (row) => row.number,
+  )
   return windows.map((window, number) => joined(chunks.get(number) ?? [], window))
 }
 

@@ -74,7 +74,7 @@ export const STARTED = 'started\n'
  * The service and its database come first on a busy machine. Where the kernel shares the processors out by session, as
  * most do (autogroup), niceness counts only within one, and the session has one of its own.
  */
-const NICENESS = '10'
+const NICENESS = '5'
 /** Of 1,000, which would be: before anybody else. */
 const FIRST_TO_GO = 500
 /** Enough for any job, and the cost of a million descriptors is the kernel's. */

@@ -39,7 +39,7 @@ export interface LogOptions {
   readonly patienceMs?: number
   /** Ends the waiting of everybody with its reason; what was not sent is lost. */
   readonly signal?: AbortSignal
-  /** Called when megabytes that were held are needed no longer. */
+  /** Called when much that was held is needed no longer. */
   readonly relieve?: () => void
 }
 
@@ -195,10 +195,8 @@ class Shipper implements CommandLog {
         if (again || !(await logs.append(this.#db, this.#commandId, batch.from, batch.chunks, durable)))
           await this.#resend()
       })
-      if (durable) {
-        this.#retained = []
-        this.#relieve()
-      }
+      if (durable) this.#retained = []
+      if (sizeOf([batch]) >= logs.CHUNK_BYTES) this.#relieve()
     } catch (error) {
       this.#failure ??= { error }
       this.#pendingBytes = 0
